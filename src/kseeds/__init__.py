@@ -1,0 +1,50 @@
+"""kseeds: the starting centres of k-means, exact and fast.
+
+Importing this package imports NumPy at most; what a call needs is imported by the call.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kseeds.api import kmeans_parallel, kmeans_plusplus
+    from kseeds.clock_queue import ClockQueue
+    from kseeds.errors import FewerDistinctPointsWarning
+    from kseeds.result import Seeding, Work
+    from kseeds.vantage_tree import VPTree
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ClockQueue",
+    "FewerDistinctPointsWarning",
+    "Seeding",
+    "VPTree",
+    "Work",
+    "kmeans_parallel",
+    "kmeans_plusplus",
+]
+
+_HOMES = {
+    "ClockQueue": "kseeds.clock_queue",
+    "FewerDistinctPointsWarning": "kseeds.errors",
+    "Seeding": "kseeds.result",
+    "VPTree": "kseeds.vantage_tree",
+    "Work": "kseeds.result",
+    "kmeans_parallel": "kseeds.api",
+    "kmeans_plusplus": "kseeds.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kseeds' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

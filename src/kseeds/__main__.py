@@ -1,0 +1,5 @@
+"""``python -m kseeds``."""
+
+from kseeds.cli import main
+
+main()

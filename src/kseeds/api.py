@@ -1,0 +1,242 @@
+"""The public functions: they check what they are given, delegate, and wrap the answer."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.errors import FewerDistinctPointsWarning
+from kseeds.inputs import (
+    Prepared,
+    Problem,
+    check_algorithm,
+    check_count,
+    check_options,
+    check_positive,
+    prepare_problem,
+)
+from kseeds.methods import table
+from kseeds.methods.clocks import fill_with_rows
+from kseeds.methods.parallel.rounds import Schedule
+from kseeds.metrics import FloatArray
+from kseeds.nearest import finish_nearest
+from kseeds.result import Draw, Seeding
+
+
+def kmeans_plusplus(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    metric: str = "euclidean",
+    initial_centers: Any = None,
+    random_state: Any = None,
+    algorithm: str = "auto",
+    n_threads: int | None = None,
+    progress: Any = False,
+    **options: Any,
+) -> Seeding:
+    """Draw the starting centres of k-means by k-means++.
+
+    The first seed is row i with probability w_i / Σw, every further one with probability
+    w_i·α_i² / Σ w·α², α_i being the distance of row i to its nearest seed so far.
+
+    Parameters
+    ----------
+    X : array-like, shape (n, d)
+        One row a point: NumPy array, memory map, list, pandas or polars frame, Arrow table.
+        float32 and float64 are computed in their own precision; float16, booleans and
+        integers of at most 16 bits in float32; everything else in float64.
+    n_clusters : int
+        How many seeds to draw.
+    sample_weight : array-like, shape (n,), optional
+        Non-negative weights of the rows. A row of weight 0 is never drawn.
+    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
+        The distance. "angular" is the angle between two rows, "haversine" the arc between
+        two (latitude, longitude) rows in radians, on a sphere of radius 1.
+    initial_centers : array-like, shape (m, d), optional
+        Centres that exist already. Seeds are drawn around them; only new rows are returned.
+    random_state : int, Generator, RandomState, SeedSequence or None
+        Same state, same seeds, on any number of threads and for any memory order.
+    algorithm : {"auto", "naive", "paper"}
+        How to draw; never changes the law. See the README for which to use when.
+    n_threads : int, optional
+        Threads to use; all cores by default.
+    progress : bool or callable, default False
+        True shows a bar on stderr; a function is called with (done, total).
+    **options
+        Of ``algorithm="paper"``: ``keys`` ("clock", or "printed" for the paper's own biased
+        rule) and ``queue`` (False for the ablation without the priority queue).
+
+    Returns
+    -------
+    Seeding
+        Unpacks as ``centers, indices``; also has labels, distances, potential and work.
+
+    Warns
+    -----
+    FewerDistinctPointsWarning
+        If fewer distinct points than seeds exist. The rest are distinct rows drawn by weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds import kmeans_plusplus
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
+    >>> centers, indices = kmeans_plusplus(X, 3, random_state=0)
+    >>> centers.shape
+    (3, 1)
+    """
+    name = check_algorithm("kmeans_plusplus", algorithm, table.PLUSPLUS)
+    return _seed(
+        X, n_clusters, name, table.PLUSPLUS, options,
+        centers_met=lambda k: k,
+        run=lambda module, problem: module.draw(problem, **options),
+        sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
+        random_state=random_state, n_threads=n_threads, progress=progress,
+    )  # fmt: skip
+
+
+def kmeans_parallel(
+    X: Any,
+    n_clusters: int,
+    *,
+    oversampling: float = 2.0,
+    rounds: int = 5,
+    sample_weight: Any = None,
+    metric: str = "euclidean",
+    initial_centers: Any = None,
+    random_state: Any = None,
+    algorithm: str = "auto",
+    n_threads: int | None = None,
+    progress: Any = False,
+    **options: Any,
+) -> Seeding:
+    """Draw the starting centres of k-means by k-means||.
+
+    In each of a few rounds every row becomes a candidate, independently, with probability
+    min(1, ℓ·w_i·α_i² / Σ w·α²), ℓ = oversampling·k. The candidates, weighted by the rows
+    nearest to them, are reduced to exactly k by weighted k-means++.
+
+    Parameters
+    ----------
+    X : array-like, shape (n, d)
+        One row a point, as for `kmeans_plusplus`.
+    n_clusters : int
+        How many seeds to draw.
+    oversampling : float, default 2.0
+        Expected candidates of a round, as a multiple of ``n_clusters``.
+    rounds : int, default 5
+        Rounds of drawing candidates.
+    sample_weight, metric, initial_centers, random_state, n_threads, progress
+        As for `kmeans_plusplus`.
+    algorithm : {"auto", "naive", "paper"}
+        How to draw; never changes the law.
+    **options
+        Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
+        tree without a radius).
+
+    Returns
+    -------
+    Seeding
+        Unpacks as ``centers, indices``; also has labels, distances, potential and work.
+
+    Warns
+    -----
+    FewerDistinctPointsWarning
+        If fewer distinct points than seeds exist. The rest are distinct rows drawn by weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds import kmeans_parallel
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> seeding = kmeans_parallel(X, 4, random_state=0)
+    >>> len(set(seeding.indices.tolist()))
+    4
+    """
+    name = check_algorithm("kmeans_parallel", algorithm, table.PARALLEL)
+    schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
+    return _seed(
+        X, n_clusters, name, table.PARALLEL, options,
+        centers_met=lambda k: schedule.oversampling * schedule.rounds * k,
+        run=lambda module, problem: module.draw(problem, schedule, **options),
+        sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
+        random_state=random_state, n_threads=n_threads, progress=progress,
+    )  # fmt: skip
+
+
+def _seed(
+    X: Any,
+    n_clusters: Any,
+    algorithm: str,
+    methods: dict[str, str],
+    options: dict[str, Any],
+    *,
+    centers_met: Callable[[int], float],
+    run: Callable[[Any, Problem], Draw],
+    **arguments: Any,
+) -> Seeding:
+    """Prepare, run the method, complete the draw, and wrap it."""
+    started = time.perf_counter()
+    if algorithm == "auto" and options:
+        raise TypeError(
+            f"{next(iter(options))} is an option of one algorithm; name it with "
+            "algorithm=, for example algorithm='paper'."
+        )
+    if algorithm != "auto":
+        check_options(algorithm, options, table.options_of(table.method(methods, algorithm)))
+    problem, prepared, weight_scale = prepare_problem(X, n_clusters, **arguments)
+    if algorithm == "auto":
+        algorithm = table.choose(problem, centers_met(problem.n_clusters))
+    try:
+        drawn = run(table.method(methods, algorithm), problem)
+    finally:
+        problem.progress.close()
+    indices = _complete(problem, drawn.indices)
+    return Seeding(
+        centers=prepared.values[indices],
+        indices=indices,
+        algorithm=algorithm,
+        work=drawn.work,
+        seconds=time.perf_counter() - started,
+        finish=lambda: _finish(problem, prepared, drawn, indices, weight_scale),
+    )
+
+
+def _complete(problem: Problem, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Fill up with rows drawn by weight when the distinct points ran out."""
+
+    def warn(found: int) -> None:
+        warnings.warn(
+            f"X has fewer distinct points than n_clusters={problem.n_clusters}: every row "
+            f"coincides with one of the {found} seeds drawn"
+            + (" or the initial centers" if len(problem.initial) else "")
+            + f". The other {problem.n_clusters - found} are further rows drawn by weight; "
+            "ask for fewer seeds to avoid repeated points.",
+            FewerDistinctPointsWarning,
+            stacklevel=6,
+        )
+
+    return fill_with_rows(
+        problem.stream, indices, problem.n_clusters, len(problem.points), problem.weights, warn
+    )
+
+
+def _finish(
+    problem: Problem,
+    prepared: Prepared,
+    drawn: Draw,
+    indices: npt.NDArray[np.int64],
+    weight_scale: float,
+) -> tuple[npt.NDArray[np.int32], FloatArray, float]:
+    """Return labels, distances and potential in the user's units."""
+    nearest, mass = finish_nearest(problem, drawn.nearest, indices)
+    scale = prepared.metric.scale
+    distances = np.sqrt(nearest.squared) * nearest.squared.dtype.type(scale)
+    return nearest.labels, distances, mass * weight_scale * scale * scale

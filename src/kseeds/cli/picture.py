@@ -1,0 +1,35 @@
+"""A picture of points and seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kseeds.result import Seeding
+
+_MOST_POINTS = 50_000
+
+
+def draw_seeds(X: Any, seeding: Seeding, path: Path) -> None:
+    """Draw the first two columns of the points, coloured by nearest seed, and the seeds."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    step = max(1, len(X) // _MOST_POINTS)
+    figure, axes = plt.subplots(figsize=(8, 8), dpi=120)
+    axes.scatter(
+        X[::step, 0], X[::step, 1], c=seeding.labels[::step] % 20, s=2, cmap="tab20", alpha=0.5,
+        linewidths=0,
+    )  # fmt: skip
+    axes.scatter(
+        seeding.centers[:, 0], seeding.centers[:, 1], s=60, c="white", edgecolors="black",
+        linewidths=1.2, label="seeds",
+    )  # fmt: skip
+    axes.set_title(f"{len(seeding.centers)} seeds of {len(X):,} points, each row by its nearest")
+    axes.set_aspect("equal")
+    axes.legend(loc="upper right")
+    figure.tight_layout()
+    figure.savefig(path)
+    plt.close(figure)

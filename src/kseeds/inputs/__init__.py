@@ -1,0 +1,30 @@
+"""Everything that may be wrong with what a user passes, and the one form it leaves in."""
+
+from kseeds.inputs.arguments import (
+    check_algorithm,
+    check_count,
+    check_metric,
+    check_options,
+    check_positive,
+    check_radii,
+    check_random_state,
+    check_threads,
+)
+from kseeds.inputs.points import Prepared, prepare_like, prepare_points
+from kseeds.inputs.problem import Problem, prepare_problem
+
+__all__ = [
+    "Prepared",
+    "Problem",
+    "check_algorithm",
+    "check_count",
+    "check_metric",
+    "check_options",
+    "check_positive",
+    "check_radii",
+    "check_random_state",
+    "check_threads",
+    "prepare_like",
+    "prepare_points",
+    "prepare_problem",
+]

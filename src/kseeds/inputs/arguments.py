@@ -1,0 +1,108 @@
+"""Checks of the arguments that are not data. Each failure names argument, value and remedy."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.metrics import FAMILIES
+from kseeds.randomness import RandomState, Stream
+from kseeds.threads import default_threads
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return ``value`` as an int of at least 1."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name}={value!r} is not an integer; pass a whole number of at least 1.")
+    if value < 1:
+        raise ValueError(f"{name}={value} is too small; pass a whole number of at least 1.")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return ``value`` as a finite float above 0."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}={value!r} is not a number; pass a number above 0.")
+    number = float(value)
+    if not (math.isfinite(number) and number > 0.0):
+        raise ValueError(f"{name}={value!r} is out of range; pass a finite number above 0.")
+    return number
+
+
+def check_metric(metric: Any) -> str:
+    """Return the name of a known metric."""
+    if isinstance(metric, str) and metric in FAMILIES:
+        return metric
+    raise ValueError(f"metric={metric!r} is unknown; use one of {', '.join(FAMILIES)}.")
+
+
+def check_algorithm(function: str, algorithm: Any, known: Collection[str]) -> str:
+    """Return the name of a known algorithm, or "auto"."""
+    if isinstance(algorithm, str) and (algorithm == "auto" or algorithm in known):
+        return algorithm
+    raise ValueError(
+        f"algorithm={algorithm!r} is unknown to {function}; use one of {', '.join(known)}, "
+        "or auto to have the fastest chosen."
+    )
+
+
+def check_options(
+    algorithm: str, options: Mapping[str, Any], allowed: Mapping[str, Collection[Any]]
+) -> None:
+    """Check the keywords that only one algorithm has."""
+    for name, value in options.items():
+        if name not in allowed:
+            offer = f"it has {', '.join(allowed)}" if allowed else "it has none"
+            raise TypeError(
+                f"{name}={value!r} is not an option of algorithm={algorithm!r}; {offer}."
+            )
+        if not any(type(value) is type(choice) and value == choice for choice in allowed[name]):
+            choices = " or ".join(repr(choice) for choice in allowed[name])
+            raise ValueError(f"{name}={value!r} is not possible; use {choices}.")
+
+
+def check_threads(n_threads: Any) -> int:
+    """Return the number of threads to use; None means every core."""
+    if n_threads is None:
+        return default_threads()
+    return check_count("n_threads", n_threads)
+
+
+def check_random_state(random_state: Any) -> Stream:
+    """Return the stream of random numbers that ``random_state`` stands for."""
+    known = (np.random.Generator, np.random.RandomState, np.random.SeedSequence)
+    if random_state is not None and not isinstance(random_state, known):
+        if isinstance(random_state, (bool, np.bool_)) or not isinstance(
+            random_state, numbers.Integral
+        ):
+            raise TypeError(
+                f"random_state={random_state!r} is not a random state; pass None, a whole "
+                "number, or a NumPy Generator, RandomState or SeedSequence."
+            )
+        if random_state < 0:
+            raise ValueError(f"random_state={random_state} is negative; pass 0 or more.")
+    state: RandomState = random_state
+    return Stream.from_random_state(state)
+
+
+def check_radii(radii: Any, n_queries: int) -> npt.NDArray[np.float64]:
+    """Return one non-negative radius a query."""
+    values = np.asarray(radii, dtype=np.float64)
+    if values.ndim == 0:
+        values = np.full(n_queries, values)
+    if values.shape != (n_queries,):
+        raise ValueError(
+            f"radii has shape {values.shape}; pass one number or one for each of the "
+            f"{n_queries} queries."
+        )
+    bad = np.flatnonzero(~(values >= 0.0))
+    if len(bad):
+        raise ValueError(
+            f"radii has {values[bad[0]]} at position {bad[0]}; radii must be 0 or more."
+        )
+    return values

@@ -1,0 +1,110 @@
+"""A seeding problem: all that a method needs, checked and in one form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.inputs.arguments import check_count, check_random_state, check_threads
+from kseeds.inputs.points import Prepared, prepare_like, prepare_points
+from kseeds.inputs.tables import to_array
+from kseeds.metrics import FloatArray, Metric
+from kseeds.progress import Progress, progress_for
+from kseeds.randomness import Stream
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a method works on; valid by construction.
+
+    Attributes
+    ----------
+    points : ndarray, shape (n, d)
+        Prepared points, C-contiguous and read-only.
+    weights : ndarray of float64, shape (n,), or None
+        Weights scaled by a power of two to less than 2; None when all are equal.
+    initial : ndarray, shape (m, d)
+        Prepared centres that exist already; m may be 0.
+    n_clusters : int
+        How many new seeds to draw.
+    metric : Metric
+        The metric bound to the points.
+    stream : Stream
+        The randomness of this call.
+    n_threads : int
+        Threads to use.
+    progress : Progress
+        Told about every step.
+    """
+
+    points: FloatArray
+    weights: npt.NDArray[np.float64] | None
+    initial: FloatArray
+    n_clusters: int
+    metric: Metric
+    stream: Stream
+    n_threads: int
+    progress: Progress
+
+
+def prepare_problem(
+    X: Any,
+    n_clusters: Any,
+    *,
+    sample_weight: Any,
+    metric: Any,
+    initial_centers: Any,
+    random_state: Any,
+    n_threads: Any,
+    progress: Any,
+) -> tuple[Problem, Prepared, float]:
+    """Check everything; return the problem, the user's points and the scale of the weights."""
+    k = check_count("n_clusters", n_clusters)
+    stream = check_random_state(random_state)
+    threads = check_threads(n_threads)
+    shown = progress_for(progress)
+    prepared = prepare_points(X, metric)
+    n = len(prepared.points)
+    if k > n:
+        raise ValueError(
+            f"n_clusters={k} is more than the {n} rows of X; ask for at most {n} seeds."
+        )
+    weights, scale = _check_weights(sample_weight, n, k)
+    columns = prepared.values.shape[1]
+    if initial_centers is None:
+        initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
+    initial = prepare_like(prepared, initial_centers, name="initial_centers")
+    problem = Problem(prepared.points, weights, initial, k, prepared.metric, stream, threads, shown)
+    return problem, prepared, scale
+
+
+def _check_weights(
+    sample_weight: Any, n: int, k: int
+) -> tuple[npt.NDArray[np.float64] | None, float]:
+    if sample_weight is None:
+        return None, 1.0
+    weights = np.ascontiguousarray(to_array(sample_weight, "sample_weight"), dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; pass one weight for each of the {n} rows."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight has {weights[bad[0]]} at row {bad[0]}; weights must be finite and "
+            "0 or more."
+        )
+    positive = int(np.count_nonzero(weights))
+    if k > positive:
+        raise ValueError(
+            f"n_clusters={k} is more than the {positive} rows with positive sample_weight; ask "
+            f"for at most {positive} seeds."
+            if positive
+            else "sample_weight is 0 for every row; give at least one row a positive weight."
+        )
+    # A power of two is exact, so weights that differ by one draw the same seeds.
+    scale = float(np.ldexp(1.0, int(np.frexp(weights.max())[1]) - 1))
+    return weights / scale, scale

@@ -1,0 +1,54 @@
+"""The squared distance of two rows, for every family; the order of `kseeds.distances`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kseeds.compile import kernel, lane_sum
+from kseeds.distances import ARC_SNAP
+from kseeds.metrics import Family
+
+_sum_of_squares = lane_sum("square")
+_sum_of_abs = lane_sum("abs")
+_sum_of_squared_sums = lane_sum("square_of_sum")
+_max_of_abs = lane_sum("max_abs")
+
+_EUCLIDEAN = int(Family.EUCLIDEAN)
+_MANHATTAN = int(Family.MANHATTAN)
+_CHEBYSHEV = int(Family.CHEBYSHEV)
+_SNAP32 = (ARC_SNAP * 2.0**-23) ** 2
+_SNAP64 = (ARC_SNAP * 2.0**-52) ** 2
+
+
+@kernel
+def squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
+    """Return the squared distance of row i of A and row j of B, in their own precision."""
+    if family == _EUCLIDEAN:
+        return _sum_of_squares(A, i, B, j)
+    if family == _MANHATTAN:
+        total = _sum_of_abs(A, i, B, j)
+        return total * total
+    if family == _CHEBYSHEV:
+        largest = _max_of_abs(A, i, B, j)
+        return largest * largest
+    chord2 = _sum_of_squares(A, i, B, j)
+    if chord2 <= (_SNAP32 if A.itemsize == 4 else _SNAP64):
+        return A.dtype.type(0.0)
+    # In float64 whatever the data: the arcsines of the C library and of NumPy may differ in
+    # the last bit of a float64, which is of no account to the rounded square.
+    if chord2 <= 2.0:
+        arc = 2.0 * math.asin(0.5 * math.sqrt(np.float64(chord2)))
+    else:
+        other2 = np.float64(_sum_of_squared_sums(A, i, B, j))
+        arc = math.pi - 2.0 * math.asin(0.5 * math.sqrt(other2))
+    return A.dtype.type(arc * arc)
+
+
+@kernel
+def squared_gaps(centers: Any, new: int, family: int, gaps: Any) -> None:
+    """Write the squared distances of centre ``new`` to the centres before it."""
+    for j in range(new):
+        gaps[j] = squared_distance(centers, j, centers, new, family)

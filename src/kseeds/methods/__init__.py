@@ -1,0 +1,1 @@
+"""One folder a law, one file a way of drawing from it."""

@@ -1,0 +1,50 @@
+"""Exponential clocks: the shared start of the methods that draw by the smallest clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.randomness import Purpose, Stream
+
+
+def start_clocks(
+    stream: Stream,
+    purpose: Purpose,
+    n_rows: int,
+    weights: npt.NDArray[np.float64] | None,
+) -> npt.NDArray[np.float64]:
+    """Return when each row would fire at a rate of its weight: E_i / w_i, E_i ~ Exp(1).
+
+    The smallest of independent clocks is row i with probability w_i / Σw. A weight of zero
+    never fires.
+    """
+    clocks = stream.exponentials(purpose, 0, 0, n_rows)
+    if weights is None:
+        return clocks
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.divide(clocks, weights, out=clocks)
+
+
+def fill_with_rows(
+    stream: Stream,
+    chosen: npt.NDArray[np.int64],
+    n_clusters: int,
+    n_rows: int,
+    weights: npt.NDArray[np.float64] | None,
+    warn: Callable[[int], None],
+) -> npt.NDArray[np.int64]:
+    """Complete ``chosen`` with rows drawn by weight, none twice.
+
+    Used once every row with positive weight coincides with a seed. The k smallest clocks
+    are k draws without replacement (Efraimidis and Spirakis 2006).
+    """
+    missing = n_clusters - len(chosen)
+    if missing == 0:
+        return chosen
+    warn(len(chosen))
+    clocks = start_clocks(stream, Purpose.FILL, n_rows, weights)
+    clocks[chosen] = np.inf
+    return np.concatenate([chosen, np.argsort(clocks, kind="stable")[:missing]])

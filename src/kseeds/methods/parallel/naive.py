@@ -1,0 +1,34 @@
+"""Algorithm 3 of the paper in plain NumPy: the oracle of k-means||."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kseeds.distances import squared_distances
+from kseeds.inputs.problem import Problem
+from kseeds.methods.parallel import rounds
+from kseeds.methods.parallel.rounds import Schedule
+from kseeds.methods.plusplus import naive
+from kseeds.metrics import FloatArray
+from kseeds.result import Draw, Nearest, Work
+from kseeds.threads import Workers
+
+
+def draw(problem: Problem, schedule: Schedule) -> Draw:
+    """Draw with every distance computed.
+
+    References
+    ----------
+    E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 3.
+    """
+
+    def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+        for center in centers:
+            squared = squared_distances(problem.points, center, problem.metric.family)
+            nearer = squared < nearest.squared
+            np.copyto(nearest.squared, squared, where=nearer)
+            np.copyto(nearest.labels, nearest.met, where=nearer)
+            nearest.met += 1
+            work.distances += len(squared)
+
+    return rounds.draw(problem, schedule, catch_up, naive.draw)

@@ -1,0 +1,56 @@
+"""Algorithm 5 of the paper: a vantage-point tree over the new candidates, NearestInRange.
+
+Most rows do not change their nearest candidate in a round. Starting the search of row i at
+the radius α_i lets the tree see that at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kseeds.inputs.problem import Problem
+from kseeds.methods.parallel import rounds
+from kseeds.methods.parallel.rounds import Schedule
+from kseeds.methods.plusplus import paper
+from kseeds.metrics import FloatArray
+from kseeds.result import Draw, Nearest, Work
+from kseeds.threads import Workers
+from kseeds.vantage_tree import PreparedTree
+
+OPTIONS = {"in_range": (True, False)}
+
+
+def draw(problem: Problem, schedule: Schedule, *, in_range: bool = True) -> Draw:
+    """Draw with the pruned search.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to seed.
+    schedule : Schedule
+        How much to draw.
+    in_range : bool
+        False searches without the radius, the ablation of the paper's §5.2.
+
+    References
+    ----------
+    E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 5.
+    """
+
+    def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+        if len(centers) == 0:
+            return
+        tree = PreparedTree(np.ascontiguousarray(centers), problem.metric)
+        computed, visited = tree.improve(
+            problem.points,
+            nearest.squared,
+            nearest.labels,
+            workers,
+            offset=nearest.met,
+            in_range=in_range,
+        )
+        nearest.met += len(centers)
+        work.distances += int(tree.distances) + computed
+        work.tree_nodes += visited
+
+    return rounds.draw(problem, schedule, catch_up, paper.draw)

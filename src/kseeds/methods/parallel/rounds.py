@@ -1,0 +1,142 @@
+"""The rounds of k-means||, whatever way the rows meet new candidates.
+
+The naive and the accelerated algorithm differ in two steps only, which the caller supplies:
+how every row meets a batch of new candidates, and how the candidates are reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.inputs.problem import Problem
+from kseeds.methods.clocks import start_clocks
+from kseeds.metrics import FloatArray
+from kseeds.progress import SILENT
+from kseeds.randomness import Purpose
+from kseeds.result import Draw, Nearest, Work
+from kseeds.threads import BLOCK_ROWS, Workers, blocks_of
+
+CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
+"""Let every row meet the given new centres, which follow those it has met."""
+
+PlusPlus: TypeAlias = Callable[[Problem, Purpose], Draw]
+"""A way of drawing k-means++."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How much k-means|| draws: ``oversampling`` times k candidates in each of ``rounds``."""
+
+    oversampling: float
+    rounds: int
+
+
+def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: PlusPlus) -> Draw:
+    """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
+    points, m = problem.points, len(problem.initial)
+    work = Work(rounds=schedule.rounds)
+    nearest = Nearest.unmet(points)
+    candidates = np.empty(0, dtype=np.int64)
+    new_centers = problem.initial
+    if m == 0:
+        clocks = start_clocks(problem.stream, Purpose.CLOCK, len(points), problem.weights)
+        candidates = np.array([np.argmin(clocks)], dtype=np.int64)
+        new_centers = points[candidates]
+        _is_its_own(nearest, candidates, 0)
+    with Workers(problem.n_threads) as workers:
+        for round_ in range(schedule.rounds):
+            problem.progress.update(round_, schedule.rounds + 1, "rounds")
+            catch_up(new_centers, nearest, work, workers)
+            drawn = sample_candidates(problem, nearest, schedule, round_)
+            _is_its_own(nearest, drawn, m + len(candidates))
+            candidates = np.concatenate([candidates, drawn])
+            new_centers = points[drawn]
+        # The candidates of the last round have to meet the rows too, or they would get no
+        # members and hence no weight (erratum 2 of the paper).
+        problem.progress.update(schedule.rounds, schedule.rounds + 1, "rounds")
+        catch_up(new_centers, nearest, work, workers)
+    work.candidates = len(candidates)
+    drawn_rows = _reduce(replace(problem, progress=SILENT), candidates, nearest, work, plusplus)
+    problem.progress.update(schedule.rounds + 1, schedule.rounds + 1, "rounds")
+    return drawn_rows
+
+
+def sample_candidates(
+    problem: Problem, nearest: Nearest, schedule: Schedule, round_: int
+) -> npt.NDArray[np.int64]:
+    """Return the rows that become candidates in this round, in row order.
+
+    Every row has its own trial, keyed by its number, and every row counts in Z, whether or
+    not anything about it changed in this round (erratum 5 of the paper).
+    """
+    blocks = blocks_of(len(problem.points), BLOCK_ROWS)
+    masses = [_mass(problem, nearest, lo, hi) for lo, hi in blocks]
+    total = float(sum(float(mass.sum()) for mass in masses))
+    if total <= 0.0:
+        return np.empty(0, dtype=np.int64)
+    wanted = schedule.oversampling * problem.n_clusters
+    drawn = []
+    for (lo, hi), mass in zip(blocks, masses, strict=True):
+        uniforms = problem.stream.uniforms(Purpose.CANDIDATE, round_, lo, hi)
+        # The product may overflow only towards "certainly".
+        with np.errstate(over="ignore"):
+            drawn.append(lo + np.flatnonzero(uniforms < wanted * (mass / total)))
+    return np.concatenate(drawn)
+
+
+def _mass(problem: Problem, nearest: Nearest, lo: int, hi: int) -> npt.NDArray[np.float64]:
+    mass: npt.NDArray[np.float64] = nearest.squared[lo:hi].astype(np.float64)
+    if problem.weights is not None:
+        mass *= problem.weights[lo:hi]
+    return mass
+
+
+def _is_its_own(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:
+    """Make ``rows`` the members of the centres ``first`` onward that they now are."""
+    nearest.squared[rows] = 0.0
+    nearest.labels[rows] = np.arange(first, first + len(rows))
+
+
+def _reduce(
+    problem: Problem,
+    candidates: npt.NDArray[np.int64],
+    nearest: Nearest,
+    work: Work,
+    plusplus: PlusPlus,
+) -> Draw:
+    """Reduce the candidates to k by weighted k-means++, drawing more rows if they are few."""
+    m = len(problem.initial)
+    members = np.bincount(nearest.labels, problem.weights, minlength=m + len(candidates))[m:]
+    reduced = np.empty(0, dtype=np.int64)
+    if len(candidates):
+        part = replace(
+            problem,
+            points=problem.points[candidates],
+            weights=members.astype(np.float64),
+            n_clusters=min(problem.n_clusters, len(candidates)),
+        )
+        step = plusplus(part, Purpose.REDUCTION)
+        _add(work, step.work)
+        reduced = candidates[step.indices]
+    if len(reduced) < problem.n_clusters:
+        # Too few candidates, or too few distinct ones: go on with k-means++ over all rows.
+        rest = replace(
+            problem,
+            initial=np.concatenate([problem.initial, problem.points[reduced]]),
+            n_clusters=problem.n_clusters - len(reduced),
+        )
+        step = plusplus(rest, Purpose.COMPLETION)
+        _add(work, step.work)
+        reduced = np.concatenate([reduced, step.indices])
+    return Draw(reduced, work)
+
+
+def _add(work: Work, step: Work) -> None:
+    work.distances += step.distances
+    work.seed_distances += step.seed_distances
+    work.queue_examined += step.queue_examined

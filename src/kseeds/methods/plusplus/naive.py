@@ -1,0 +1,74 @@
+"""Algorithm 1 of the paper in plain NumPy: the oracle.
+
+Every round computes the distance of every row to the newest seed and every row's clock, and
+takes the row whose clock fires first. Nothing is skipped, so nothing can be skipped wrongly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances import squared_distances
+from kseeds.inputs.problem import Problem
+from kseeds.methods.clocks import start_clocks
+from kseeds.metrics import FloatArray
+from kseeds.randomness import Purpose
+from kseeds.result import Draw, Nearest, Work
+
+
+def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
+    """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres.
+
+    References
+    ----------
+    E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 1; the
+    clocks are the repair of its §3.2 that docs/exactness.md proves.
+    """
+    points, k = problem.points, problem.n_clusters
+    n = len(points)
+    clocks = start_clocks(problem.stream, purpose, n, problem.weights)
+    nearest = Nearest.unmet(points)
+    work = Work()
+    for center in problem.initial:
+        clocks = _meet(points, center, problem, 0.0, clocks, nearest)
+        work.distances += n
+    indices: list[int] = []
+    while len(indices) < k:
+        problem.progress.update(len(indices), k, "seeds")
+        new = int(np.argmin(clocks))
+        now = float(clocks[new])
+        if np.isinf(now):
+            break
+        indices.append(new)
+        if len(indices) < k:
+            clocks = _meet(points, points[new], problem, now, clocks, nearest)
+            work.distances += n
+    problem.progress.update(k, k, "seeds")
+    work.rounds = len(indices)
+    return Draw(np.array(indices, dtype=np.int64), work, nearest)
+
+
+def _meet(
+    points: FloatArray,
+    center: FloatArray,
+    problem: Problem,
+    now: float,
+    clocks: npt.NDArray[np.float64],
+    nearest: Nearest,
+) -> npt.NDArray[np.float64]:
+    """Let every row meet ``center`` at time ``now``; return the new clocks."""
+    squared = squared_distances(points, center, problem.metric.family)
+    old_rates, new_rates = nearest.squared.astype(np.float64), squared.astype(np.float64)
+    if nearest.met == 0:
+        # Until now rates were weights, of any size compared with w·α²: the clocks restart at
+        # 0, or adding ``now`` could drown what remains of them.
+        clocks, now, old_rates = clocks - now, 0.0, np.ones(len(points))
+    falls = (new_rates < old_rates) | (nearest.met == 0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rescaled = now + (clocks - now) * (old_rates / new_rates)
+    rescaled[(new_rates <= 0.0) | np.isinf(clocks)] = np.inf
+    np.copyto(nearest.squared, squared, where=falls)
+    np.copyto(nearest.labels, nearest.met, where=falls)
+    nearest.met += 1
+    return np.where(falls, rescaled, clocks)

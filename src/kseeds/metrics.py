@@ -1,0 +1,134 @@
+"""The metrics by name: how data is made ready for them, and how far to trust a distance.
+
+Five names, four kernels: a haversine distance is the arc between two points of the unit
+sphere, so latitude and longitude become unit vectors once and share the kernel of the
+angular metric. Everything inside works on *squared* distances of prepared points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[Any]
+"""A float32 or float64 array."""
+
+
+class Family(IntEnum):
+    """The distance kernels."""
+
+    EUCLIDEAN = 0
+    MANHATTAN = 1
+    CHEBYSHEV = 2
+    ARC = 3
+
+
+FAMILIES = {
+    "euclidean": Family.EUCLIDEAN,
+    "manhattan": Family.MANHATTAN,
+    "chebyshev": Family.CHEBYSHEV,
+    "angular": Family.ARC,
+    "haversine": Family.ARC,
+}
+
+# Squares must neither overflow nor vanish. Inside these exponents of the largest value no
+# scaling is needed; outside, the data is multiplied by a power of two, which is exact.
+_SAFE_EXPONENTS = {np.dtype(np.float32): (-20, 40), np.dtype(np.float64): (-300, 400)}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric bound to the shape and precision of the data.
+
+    Attributes
+    ----------
+    name : str
+        What the user asked for.
+    family : Family
+        Which kernel computes it.
+    relative, absolute : float
+        Rounding slack on a distance. If a bound derived from the triangle inequality holds
+        with this much to spare, it holds for the *computed* distances too, so that rounding
+        can only cost a distance, never change a result.
+    scale : float
+        Distances of the prepared points times this are distances of the user's points.
+    """
+
+    name: str
+    family: Family
+    relative: float
+    absolute: float
+    scale: float = 1.0
+
+
+def bind(name: str, points: FloatArray, largest: float) -> tuple[Metric, float]:
+    """Return the metric for ``points`` and the factor its coordinates must be multiplied by."""
+    family = FAMILIES[name]
+    factor = 1.0
+    low, high = _SAFE_EXPONENTS[points.dtype]
+    if largest > 0.0:
+        exponent = math.frexp(largest)[1]
+        if not low <= exponent <= high:
+            factor = math.ldexp(1.0, -exponent)
+    info = np.finfo(points.dtype)
+    # The columns the kernel sees; the canonical summation of distances.py errs by less than
+    # (columns + 8) roundings on the squared distance, so by less than that on the distance.
+    columns = 3 if name == "haversine" else points.shape[1]
+    relative = 4.0 * (columns + 8) * float(info.eps)
+    absolute = 8.0 * math.sqrt(columns * float(info.smallest_subnormal))
+    if family is Family.ARC:
+        # Unit vectors are unit only up to rounding, which moves an arc by a few eps.
+        absolute += 32.0 * float(info.eps)
+    scale = 1.0 if family is Family.ARC else 1.0 / factor
+    return Metric(name, family, relative, absolute, scale), factor
+
+
+def prepare(name: str, points: FloatArray, factor: float) -> FloatArray:
+    """Return the points the kernels work on; ``points`` itself where nothing is to be done."""
+    if name == "haversine":
+        return _on_the_globe(points)
+    if name == "angular":
+        return _on_the_sphere(points, factor)
+    if factor != 1.0:
+        points = np.multiply(points, points.dtype.type(factor))
+    return points
+
+
+def _on_the_sphere(points: FloatArray, factor: float) -> FloatArray:
+    unit = np.empty_like(points)
+    for lo in range(0, len(points), 4096):
+        rows = points[lo : lo + 4096].astype(np.float64) * factor
+        rows /= np.abs(rows).max(axis=1, keepdims=True)
+        rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        unit[lo : lo + 4096] = rows
+    return unit
+
+
+def _on_the_globe(points: FloatArray) -> FloatArray:
+    latitude = points[:, 0].astype(np.float64)
+    longitude = points[:, 1].astype(np.float64)
+    unit = np.empty((len(points), 3), dtype=points.dtype)
+    unit[:, 0] = np.cos(latitude) * np.cos(longitude)
+    unit[:, 1] = np.cos(latitude) * np.sin(longitude)
+    unit[:, 2] = np.sin(latitude)
+    return unit
+
+
+def prune_limits(metric: Metric, squared_gaps: FloatArray) -> FloatArray:
+    """Return, per seed, the largest α² whose points need not meet the new seed.
+
+    Lemma 1 of the paper: if d(m_j, m_new) ≥ 2·α then m_new is no nearer than m_j. With the
+    rounding slack of the metric: (1 − ε)·γ − δ ≥ 2·α.
+    """
+    gaps = np.sqrt(squared_gaps.astype(np.float64))
+    half = np.maximum(0.5 * ((1.0 - metric.relative) * gaps - metric.absolute), 0.0)
+    limits = (half * half).astype(squared_gaps.dtype)
+    # The conversion may round up: one step down undoes that. Zero stays: α = 0 never improves.
+    zero = squared_gaps.dtype.type(0.0)
+    safe: FloatArray = np.maximum(np.nextafter(limits, zero), zero)
+    return safe

@@ -1,0 +1,119 @@
+"""Progress of long work: nothing, a callback, a rich bar, or a plain line on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class Progress(Protocol):
+    """What methods report to."""
+
+    def update(self, done: int, total: int, unit: str) -> None:
+        """Tell that ``done`` of ``total`` units of work are done."""
+
+    def close(self) -> None:
+        """Leave the screen tidy, whether the work ended or failed."""
+
+
+class _Silent:
+    def update(self, done: int, total: int, unit: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+SILENT: Progress = _Silent()
+
+
+class _Callback:
+    def __init__(self, function: Callable[[int, int], object]) -> None:
+        self._function = function
+
+    def update(self, done: int, total: int, unit: str) -> None:
+        self._function(done, total)
+
+    def close(self) -> None:
+        pass
+
+
+class _Line:
+    """A rewritten line on stderr, at most ten times a second; nothing for quick work."""
+
+    def __init__(self) -> None:
+        self._start = self._shown = time.perf_counter()
+        self._open = False
+
+    def update(self, done: int, total: int, unit: str) -> None:
+        now = time.perf_counter()
+        if now - self._shown < 0.1:
+            return
+        self._shown, self._open = now, True
+        rate = max(done, 1) / (now - self._start)
+        left = (total - done) / rate
+        text = f"\rkseeds: {done}/{total} {unit}, {rate:.3g}/s, {left:.0f} s left "
+        sys.stderr.write(text.ljust(70))
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._open:
+            sys.stderr.write("\n")
+
+
+class _RichBar:
+    def __init__(self, rich_progress: Any) -> None:
+        columns = rich_progress
+        self._bar = columns.Progress(
+            columns.TextColumn("[bold]kseeds[/]"),
+            columns.BarColumn(),
+            columns.MofNCompleteColumn(),
+            columns.TextColumn("{task.description}"),
+            columns.TimeElapsedColumn(),
+            columns.TimeRemainingColumn(),
+            console=_stderr_console(),
+            transient=False,
+        )
+        self._task: Any = None
+
+    def update(self, done: int, total: int, unit: str) -> None:
+        if self._task is None:
+            self._bar.start()
+            self._task = self._bar.add_task(unit, total=total)
+        self._bar.update(self._task, completed=done, total=total, description=unit)
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._bar.stop()
+
+
+def _stderr_console() -> Any:
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def progress_for(progress: Any) -> Progress:
+    """Return what ``progress`` asks for.
+
+    Parameters
+    ----------
+    progress : bool or callable
+        False for silence; True for a bar on stderr (by rich, where it is installed); or a
+        function that is called with (done, total).
+    """
+    if progress is False or progress is None:
+        return SILENT
+    if progress is True:
+        try:
+            import rich.progress as rich_progress
+        except ImportError:
+            return _Line()
+        return _RichBar(rich_progress)
+    if callable(progress):
+        return _Callback(progress)
+    raise TypeError(
+        f"progress={progress!r} is not possible; use True, False or a function of (done, total)."
+    )

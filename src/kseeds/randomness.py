@@ -1,0 +1,100 @@
+"""Random draws keyed by (seed, purpose, round, row).
+
+Every draw that belongs to a row is read from a counter-based generator at a place that
+depends on nothing but those four numbers. So a result cannot depend on the number of
+threads, on chunking, or on the machine that happens to hold a row, and a task that is run
+again draws the same numbers again.
+
+The generator is NumPy's Philox4x64-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
+numbers: as easy as 1, 2, 3", SC 2011), whose raw stream NumPy promises never to change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Float64Array: TypeAlias = npt.NDArray[np.float64]
+
+RandomState: TypeAlias = (
+    int | np.integer | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
+)
+
+_ROWS_PER_COUNTER = 4
+"""Philox4x64 makes four words for each value of its counter."""
+
+
+class Purpose(IntEnum):
+    """What a stream is for; streams of different purposes never share a number."""
+
+    CLOCK = 1
+    """The exponential clock of a row (k-means++, and the first candidate of k-means||)."""
+    CANDIDATE = 2
+    """The Bernoulli trial of a row in a round of k-means||."""
+    REDUCTION = 3
+    """The clocks of the candidates when they are reduced to k."""
+    COMPLETION = 4
+    """The clocks of the rows when the candidates were fewer than k."""
+    FILL = 5
+    """Rows drawn by weight once every distinct point is a seed."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All the randomness of one call: a 128-bit key.
+
+    Examples
+    --------
+    >>> from kseeds.randomness import Purpose, Stream
+    >>> stream = Stream.from_random_state(0)
+    >>> whole = stream.uniforms(Purpose.CLOCK, 0, 0, 10)
+    >>> part = stream.uniforms(Purpose.CLOCK, 0, 6, 10)
+    >>> bool((whole[6:] == part).all())
+    True
+    """
+
+    key: tuple[int, int]
+
+    @classmethod
+    def from_random_state(cls, random_state: RandomState) -> Stream:
+        """Make a stream from anything that NumPy or scikit-learn users call a random state.
+
+        Generators are advanced by the call, so two calls with the same generator differ,
+        as they do everywhere in NumPy; integers and seed sequences are not.
+        """
+        words: npt.NDArray[Any]
+        if isinstance(random_state, np.random.Generator):
+            words = random_state.integers(0, 2**64, size=2, dtype=np.uint64)
+        elif isinstance(random_state, np.random.RandomState):
+            words = random_state.randint(0, 2**64, size=2, dtype=np.uint64)
+        elif isinstance(random_state, np.random.SeedSequence):
+            words = random_state.generate_state(2, np.uint64)
+        else:
+            seed = None if random_state is None else int(random_state)
+            words = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+        return cls((int(words[0]), int(words[1])))
+
+    def uniforms(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
+        """Uniform draws in the open interval (0, 1) for the rows ``start`` to ``stop``."""
+        first = start // _ROWS_PER_COUNTER
+        generator = np.random.Philox(
+            key=np.array(self.key, dtype=np.uint64),
+            counter=np.array([first, round_, int(purpose), 0], dtype=np.uint64),
+        )
+        skip = start - first * _ROWS_PER_COUNTER
+        words = generator.random_raw(stop - start + skip)[skip:]
+        # 53 bits and a half: never 0 and never 1, so logarithms stay finite and positive.
+        uniforms: Float64Array = (words >> np.uint64(11)).astype(np.float64)
+        uniforms += 0.5
+        uniforms *= 2.0**-53
+        return np.minimum(uniforms, 1.0 - 2.0**-53, out=uniforms)
+
+    def exponentials(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
+        """Exponential draws of rate 1, strictly positive, for the rows ``start`` to ``stop``."""
+        draws = self.uniforms(purpose, round_, start, stop)
+        np.log(draws, out=draws)
+        return np.negative(draws, out=draws)

@@ -1,0 +1,145 @@
+"""What a seeding returns: the seeds, what they mean for every row, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.metrics import FloatArray
+
+
+@dataclass
+class Work:
+    """What a seeding cost, in numbers that do not depend on the machine.
+
+    Attributes
+    ----------
+    distances : int
+        Distance computations in all.
+    seed_distances : int
+        Of them, between two seeds (the γ of the paper).
+    queue_examined : list of int
+        Items of the priority queue looked at in each round.
+    tree_nodes : int
+        Nodes of vantage-point trees visited.
+    rounds : int
+        Rounds: one a seed for k-means++, as asked for k-means||.
+    candidates : int
+        Candidates that k-means|| drew.
+    """
+
+    distances: int = 0
+    seed_distances: int = 0
+    queue_examined: list[int] = field(default_factory=list)
+    tree_nodes: int = 0
+    rounds: int = 0
+    candidates: int = 0
+
+
+@dataclass
+class Nearest:
+    """The nearest centre of every row, among the first ``met`` centres."""
+
+    squared: FloatArray
+    labels: npt.NDArray[np.int32]
+    met: int
+
+    @classmethod
+    def unmet(cls, points: FloatArray) -> Nearest:
+        """Return the state of rows that have met no centre yet."""
+        n = len(points)
+        squared = np.full(n, np.inf, dtype=points.dtype)
+        return cls(squared, np.full(n, -1, dtype=np.int32), 0)
+
+
+@dataclass
+class Draw:
+    """What a method returns: the rows it drew, its work, and what it knows of the others."""
+
+    indices: npt.NDArray[np.int64]
+    work: Work
+    nearest: Nearest | None = None
+
+
+class Seeding:
+    """Seeds of k-means, and what is known about every row.
+
+    Unpacks as ``centers, indices = ...``, like the result of scikit-learn's function.
+
+    Attributes
+    ----------
+    centers : ndarray, shape (k, d)
+        The seeds, in the order in which they were drawn; copies of rows of X.
+    indices : ndarray of int64, shape (k,)
+        Their rows in X; no row appears twice.
+    algorithm : str
+        The algorithm that drew them.
+    work : Work
+        What it cost, counted.
+    seconds : float
+        What it cost, on this machine.
+    """
+
+    def __init__(
+        self,
+        centers: FloatArray,
+        indices: npt.NDArray[np.int64],
+        algorithm: str,
+        work: Work,
+        seconds: float,
+        finish: Callable[[], tuple[npt.NDArray[np.int32], FloatArray, float]],
+    ) -> None:
+        self.centers = centers
+        self.indices = indices
+        self.algorithm = algorithm
+        self.work = work
+        self.seconds = seconds
+        self._finish: Callable[[], tuple[npt.NDArray[np.int32], FloatArray, float]] | None = finish
+        self._finished: tuple[npt.NDArray[np.int32], FloatArray, float] | None = None
+
+    def _final(self) -> tuple[npt.NDArray[np.int32], FloatArray, float]:
+        if self._finished is None:
+            assert self._finish is not None
+            self._finished = self._finish()
+            self._finish = None  # lets go of the data
+        return self._finished
+
+    @property
+    def labels(self) -> npt.NDArray[np.int32]:
+        """The nearest seed of every row, the earliest of several; computed on first use.
+
+        With ``initial_centers`` of m rows, labels below m are initial centres and label
+        m + j is seed j.
+        """
+        return self._final()[0]
+
+    @property
+    def distances(self) -> FloatArray:
+        """The distance of every row to its nearest seed; computed on first use."""
+        return self._final()[1]
+
+    @property
+    def potential(self) -> float:
+        """The sum of weight times squared distance over all rows; computed on first use."""
+        return self._final()[2]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.centers
+        yield self.indices
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        known = f", potential={self.potential:.6g}" if self._finished is not None else ""
+        return (
+            f"<Seeding: {k} seeds of {d} columns by {self.algorithm!r}, "
+            f"{self.work.distances:,} distances in {self.seconds:.3g} s{known}>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The data does not travel with a pickle, so what depends on it is settled first.
+        self._final()
+        return self.__dict__

@@ -1,0 +1,102 @@
+"""k-means||: one round's inclusions, the number of candidates, and the law of the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kseeds import kmeans_parallel
+from kseeds.inputs.problem import prepare_problem
+from kseeds.methods.parallel.rounds import Schedule, sample_candidates
+from kseeds.result import Nearest
+from tests.exactness.laws import chi_square_p, parallel_law
+
+WAYS = {
+    "naive": {"algorithm": "naive"},
+    "paper": {"algorithm": "paper"},
+    "paper, not in range": {"algorithm": "paper", "in_range": False},
+}
+REJECT = 1e-5
+
+INPUTS = {
+    "line": ([[0.0], [1.0], [3.0], [7.5]], [1, 1, 1, 1], 2, 0.5, 2),
+    "weights": ([[0.0], [1.0], [3.0], [7.5]], [1, 3, 0, 2], 2, 0.6, 2),
+    "too few candidates": ([[0.0], [1.0], [3.0], [7.5]], [1, 1, 2, 1], 3, 0.2, 1),
+    "duplicates": ([[0.0], [0.0], [3.0], [8.0]], [1, 1, 1, 2], 2, 0.5, 2),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("way", WAYS)
+def test_the_whole_follows_the_law(way, name, seed_offset):
+    points, weights, k, oversampling, rounds = INPUTS[name]
+    law = parallel_law(points, weights, k, oversampling, rounds)
+    draws = [
+        tuple(
+            kmeans_parallel(
+                np.array(points), k, oversampling=oversampling, rounds=rounds,
+                sample_weight=weights, random_state=seed_offset + t, n_threads=1, **WAYS[way],
+            ).indices.tolist()
+        )
+        for t in range(4_000)
+    ]  # fmt: skip
+    assert chi_square_p(law, draws) > REJECT
+
+
+def _problem(X, k, weights, seed):
+    problem, _, _ = prepare_problem(
+        X, k, sample_weight=weights, metric="euclidean", initial_centers=None,
+        random_state=seed, n_threads=1, progress=False,
+    )  # fmt: skip
+    return problem
+
+
+def test_inclusion_probability_of_every_row(seed_offset):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 2))
+    X[5] *= 50.0  # far enough to be included with certainty
+    weights = rng.integers(0, 3, size=40).astype(float)
+    weights[5] = 2.0
+    problem = _problem(X, 4, weights, 0)
+    squared = ((X - X[0]) ** 2).sum(axis=1)
+    nearest = Nearest(squared, np.zeros(40, dtype=np.int32), 1)
+    chance = np.minimum(1.0, 8.0 * weights * squared / (weights * squared).sum())
+    assert chance[5] == 1.0
+    trials, counts = 4_000, np.zeros(40)
+    for t in range(trials):
+        problem = _problem(X, 4, weights, seed_offset + t)
+        counts[sample_candidates(problem, nearest, Schedule(2.0, 1), t % 7)] += 1
+    certain = (chance == 0.0) | (chance == 1.0)
+    assert (counts[certain] == trials * chance[certain]).all()
+    p_values = [
+        stats.binomtest(int(c), trials, q).pvalue
+        for c, q in zip(counts[~certain], chance[~certain], strict=True)
+    ]
+    assert min(p_values) > REJECT / len(p_values)
+
+
+@pytest.mark.parametrize("algorithm", ["naive", "paper"])
+def test_expected_number_of_candidates(algorithm):
+    """Every round draws ℓ in expectation while no row is certain (erratum 5 gave 1.9ℓ)."""
+    X = np.random.default_rng(0).normal(size=(5_000, 3))
+    found = [
+        kmeans_parallel(X, 20, rounds=5, random_state=t, algorithm=algorithm).work.candidates
+        for t in range(20)
+    ]
+    # 1 + 5 rounds of 40, each a sum of independent trials: standard deviation below √200.
+    assert abs(np.mean(found) - 201) < 5 * np.sqrt(200 / 20)
+
+
+def test_rounds_do_not_share_randomness():
+    """The trials of one row in two rounds are independent."""
+    problem = _problem(np.arange(6.0)[:, None], 1, None, 0)
+    nearest = Nearest(np.ones(6), np.zeros(6, dtype=np.int32), 1)
+    schedule = Schedule(3.0, 2)  # a probability of one half for every row
+    table = np.zeros((2, 2))
+    for t in range(1_500):
+        problem = _problem(np.arange(6.0)[:, None], 1, None, t)
+        in_round = [set(sample_candidates(problem, nearest, schedule, r)) for r in (0, 1)]
+        for row in range(6):
+            table[int(row in in_round[0]), int(row in in_round[1])] += 1
+    assert stats.chi2_contingency(table).pvalue > REJECT
