@@ -20,6 +20,7 @@ from kseeds.inputs import (
     check_positive,
     prepare_problem,
 )
+from kseeds.inputs.problem import UncheckedValuesError
 from kseeds.methods import table
 from kseeds.methods.clocks import fill_with_rows
 from kseeds.methods.parallel.rounds import Schedule
@@ -33,7 +34,7 @@ def kmeans_plusplus(
     n_clusters: int,
     *,
     sample_weight: Any = None,
-    metric: str = "euclidean",
+    metric: Any = "euclidean",
     initial_centers: Any = None,
     random_state: Any = None,
     algorithm: str = "auto",
@@ -56,14 +57,15 @@ def kmeans_plusplus(
         How many seeds to draw.
     sample_weight : array-like, shape (n,), optional
         Non-negative weights of the rows. A row of weight 0 is never drawn.
-    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
+    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"} or callable
         The distance. "angular" is the angle between two rows, "haversine" the arc between
-        two (latitude, longitude) rows in radians, on a sphere of radius 1.
+        two (latitude, longitude) rows in radians, on a sphere of radius 1. A function of two
+        rows (plain, or compiled with Numba, which is faster) may be any dissimilarity.
     initial_centers : array-like, shape (m, d), optional
         Centres that exist already. Seeds are drawn around them; only new rows are returned.
     random_state : int, Generator, RandomState, SeedSequence or None
         Same state, same seeds, on any number of threads and for any memory order.
-    algorithm : {"auto", "naive", "paper"}
+    algorithm : {"auto", "lazy", "naive", "paper"}
         How to draw; never changes the law. See the README for which to use when.
     n_threads : int, optional
         Threads to use; all cores by default.
@@ -71,7 +73,9 @@ def kmeans_plusplus(
         True shows a bar on stderr; a function is called with (done, total).
     **options
         Of ``algorithm="paper"``: ``keys`` ("clock", or "printed" for the paper's own biased
-        rule) and ``queue`` (False for the ablation without the priority queue).
+        rule) and ``queue`` (False for the ablation without the priority queue). Of
+        ``algorithm="lazy"``: ``kernels`` ("plain" or "compiled", the same seeds),
+        ``sweeps`` ("auto", "never" or "always") and ``batch`` (64, 8 or 1).
 
     Returns
     -------
@@ -95,7 +99,7 @@ def kmeans_plusplus(
     name = check_algorithm("kmeans_plusplus", algorithm, table.PLUSPLUS)
     return _seed(
         X, n_clusters, name, table.PLUSPLUS, options,
-        centers_met=lambda k: k,
+        choose=lambda problem: "lazy",
         run=lambda module, problem: module.draw(problem, **options),
         sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
         random_state=random_state, n_threads=n_threads, progress=progress,
@@ -109,7 +113,7 @@ def kmeans_parallel(
     oversampling: float = 2.0,
     rounds: int = 5,
     sample_weight: Any = None,
-    metric: str = "euclidean",
+    metric: Any = "euclidean",
     initial_centers: Any = None,
     random_state: Any = None,
     algorithm: str = "auto",
@@ -164,7 +168,9 @@ def kmeans_parallel(
     schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
     return _seed(
         X, n_clusters, name, table.PARALLEL, options,
-        centers_met=lambda k: schedule.oversampling * schedule.rounds * k,
+        choose=lambda problem: table.choose_parallel(
+            problem, schedule.oversampling * schedule.rounds * problem.n_clusters
+        ),
         run=lambda module, problem: module.draw(problem, schedule, **options),
         sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
         random_state=random_state, n_threads=n_threads, progress=progress,
@@ -178,7 +184,7 @@ def _seed(
     methods: dict[str, str],
     options: dict[str, Any],
     *,
-    centers_met: Callable[[int], float],
+    choose: Callable[[Problem], str],
     run: Callable[[Any, Problem], Draw],
     **arguments: Any,
 ) -> Seeding:
@@ -191,11 +197,24 @@ def _seed(
         )
     if algorithm != "auto":
         check_options(algorithm, options, table.options_of(table.method(methods, algorithm)))
-    problem, prepared, weight_scale = prepare_problem(X, n_clusters, **arguments)
+    # Lazy k-means++ reads the values once, in its first pass, and sees there if they are bad.
+    reads_once = methods is table.PLUSPLUS and algorithm in ("auto", "lazy")
+    problem, prepared, weight_scale = prepare_problem(
+        X, n_clusters, **arguments, check_values=not reads_once
+    )
     if algorithm == "auto":
-        algorithm = table.choose(problem, centers_met(problem.n_clusters))
+        algorithm = choose(problem)
+    if algorithm == "paper" and problem.metric.function is not None:
+        raise ValueError(
+            f"metric={problem.metric.name} is a function, which may break the triangle inequality "
+            "that algorithm='paper' relies on; use algorithm='auto' or 'naive'."
+        )
     try:
-        drawn = run(table.method(methods, algorithm), problem)
+        try:
+            drawn = run(table.method(methods, algorithm), problem)
+        except UncheckedValuesError:
+            problem, prepared, weight_scale = prepare_problem(X, n_clusters, **arguments)
+            drawn = run(table.method(methods, algorithm), problem)
     finally:
         problem.progress.close()
     indices = _complete(problem, drawn.indices)

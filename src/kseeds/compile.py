@@ -24,19 +24,31 @@ from kseeds.distances import LANES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+COLUMNS = 64
+"""Columns that `column_sums` takes at a time."""
+
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
 def kernel(function: F) -> F:
     """Compile ``function`` on its first call: no GIL, strict arithmetic, cached on disk."""
+    return _compiled(function, {"nogil": True})
+
+
+def inlined(function: F) -> F:
+    """Compile a small function into its callers: a call with arrays costs some 20 ns."""
+    return _compiled(function, {"nogil": True, "forceinline": True})
+
+
+def _compiled(function: F, options: dict[str, Any]) -> F:
     if os.environ.get("KSEEDS_CACHE", "1") != "0":
         try:
-            return cast(F, numba.njit(nogil=True, cache=True)(function))
+            return cast(F, numba.njit(cache=True, **options)(function))
         except RuntimeError as error:
             # Raised while decorating when there is nowhere to keep the cache (numba #4908).
             if "cannot cache" not in str(error):
                 raise
-    return cast(F, numba.njit(nogil=True)(function))
+    return cast(F, numba.njit(**options)(function))
 
 
 def lane_sum(term: str) -> Callable[..., Any]:
@@ -53,7 +65,60 @@ def lane_sum(term: str) -> Callable[..., Any]:
     """
     if JIT_DISABLED:
         return _interpreted_lane_sum(term)
-    return _compiled_lane_sum(term)
+
+    @intrinsic
+    def compiled(typingctx: Any, A: Any, i: Any, B: Any, j: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _emit_lane_sum(term, context, builder, sig, args)
+
+        return A.dtype(A, types.intp, B, types.intp), generate
+
+    return compiled
+
+
+def column_sums(term: str) -> Callable[..., Any]:
+    """Return a kernel function ``f(A, i, T, first, out)`` for one row against 64 columns.
+
+    ``out[c]`` becomes the sum over j of the term of ``A[i, j]`` and ``T[j, first + c]``, added
+    one j after the other (the order of `kseeds.distances` below 16 coordinates); the smallest
+    of them is returned. All 64 sums stay in registers.
+
+    Parameters
+    ----------
+    term : {"square"}
+        As for `lane_sum`.
+    """
+    if JIT_DISABLED:
+        return _interpreted_column_sums
+
+    @intrinsic
+    def compiled(typingctx: Any, A: Any, i: Any, T: Any, first: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _emit_column_sums(term, context, builder, sig, args)
+
+        return A.dtype(A, types.intp, T, types.intp, out), generate
+
+    return compiled
+
+
+def weighted_sum() -> Callable[..., Any]:
+    """Return a kernel function ``f(values, weights, start, stop)``: Σ values·weights in float64.
+
+    ``weights`` of length 0 stand for ones. Summed in lanes, as explicit vector instructions.
+    """
+    if JIT_DISABLED:
+        return _interpreted_weighted_sum
+
+    @intrinsic
+    def compiled(typingctx: Any, values: Any, weights: Any, start: Any, stop: Any) -> Any:
+        return types.float64(values, weights, types.intp, types.intp), _emit_weighted_sum
+
+    return compiled
+
+
+def _interpreted_weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
+    part = values[start:stop].astype(np.float64)
+    return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
 
 
 def _interpreted_lane_sum(term: str) -> Callable[..., Any]:
@@ -73,72 +138,162 @@ def _interpreted_lane_sum(term: str) -> Callable[..., Any]:
     return interpreted
 
 
-def _compiled_lane_sum(term: str) -> Callable[..., Any]:
-    @intrinsic
-    def compiled(typingctx: Any, A: Any, i: Any, B: Any, j: Any) -> Any:
-        element = A.dtype
-        signature = element(A, types.intp, B, types.intp)
+def _interpreted_column_sums(A: Any, i: int, T: Any, first: int, out: Any) -> Any:
+    out[:] = 0.0
+    for j in range(A.shape[1]):
+        out += np.square(A[i, j] - T[j, first : first + COLUMNS])
+    return out.min()
 
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return _emit_lane_sum(term, context, builder, sig, args)
 
-        return signature, generate
+class _Terms:
+    """Writes the instructions of one term and of its running combination."""
 
-    return compiled
+    def __init__(self, term: str, builder: Any) -> None:
+        self._term = term
+        self._builder = builder
+
+    def of(self, x: Any, y: Any, zero: Any) -> Any:
+        builder = self._builder
+        plus = self._term == "square_of_sum"
+        difference = builder.fadd(x, y) if plus else builder.fsub(x, y)
+        if self._term in ("abs", "max_abs"):
+            negative = builder.fcmp_ordered("<", difference, zero)
+            return builder.select(negative, builder.fneg(difference), difference)
+        return builder.fmul(difference, difference)
+
+    def combine(self, total: Any, value: Any) -> Any:
+        if self._term == "max_abs":
+            larger = self._builder.fcmp_ordered(">", value, total)
+            return self._builder.select(larger, value, total)
+        return self._builder.fadd(total, value)
+
+
+class _Vectors:
+    """Vectors of one element type: loading, storing and folding them."""
+
+    def __init__(self, element: Any, context: Any, builder: Any) -> None:
+        self.scalar = context.get_value_type(element)
+        self.kind = ir.VectorType(self.scalar, LANES)
+        self.zeros = ir.Constant(self.kind, [0.0] * LANES)
+        self._align = element.bitwidth // 8
+        self._builder = builder
+
+    def pointer(self, base: Any, at: Any) -> Any:
+        return self._builder.bitcast(self._builder.gep(base, [at]), self.kind.as_pointer())
+
+    def load(self, base: Any, at: Any) -> Any:
+        loaded = self._builder.load(self.pointer(base, at))
+        loaded.align = self._align
+        return loaded
+
+    def store(self, value: Any, base: Any, at: Any) -> None:
+        self._builder.store(value, self.pointer(base, at)).align = self._align
+
+    def spread(self, value: Any) -> Any:
+        """Return a vector with ``value`` in every lane."""
+        one = self._builder.insert_element(self.zeros, value, ir.IntType(32)(0))
+        first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return self._builder.shuffle_vector(one, self.zeros, first)
+
+    def fold(self, vector: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        """Combine the lanes in halves."""
+        width = LANES
+        while width > 1:
+            half = width // 2
+            undefined = ir.Constant(ir.VectorType(self.scalar, width), ir.Undefined)
+            picks = ir.VectorType(ir.IntType(32), half)
+            parts = [
+                self._builder.shuffle_vector(vector, undefined, ir.Constant(picks, list(lanes)))
+                for lanes in (range(half), range(half, width))
+            ]
+            vector, width = combine(*parts), half
+        return self._builder.extract_element(vector, ir.IntType(32)(0))
+
+
+_INDEX = ir.IntType(64)
 
 
 def _emit_lane_sum(term: str, context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    """Write the LLVM instructions of one lane sum."""
-    element = sig.args[0].dtype
-    scalar = context.get_value_type(element)
-    vector = ir.VectorType(scalar, LANES)
-    index = ir.IntType(64)
-    alignment = element.bitwidth // 8
+    terms, vectors = _Terms(term, builder), _Vectors(sig.args[0].dtype, context, builder)
     a = context.make_array(sig.args[0])(context, builder, args[0])
     b = context.make_array(sig.args[2])(context, builder, args[2])
     columns = builder.extract_value(a.shape, 1)
     row_a = builder.gep(a.data, [builder.mul(args[1], columns)])
     row_b = builder.gep(b.data, [builder.mul(args[3], columns)])
-    full = builder.and_(columns, index(-LANES))
+    full = builder.and_(columns, _INDEX(-LANES))
+    total = cgutils.alloca_once_value(builder, ir.Constant(vectors.scalar, 0.0))
+    with builder.if_then(builder.icmp_signed(">", full, _INDEX(0))):
+        lanes = cgutils.alloca_once_value(builder, vectors.zeros)
+        with cgutils.for_range_slice(builder, _INDEX(0), full, _INDEX(LANES), _INDEX) as (at, _):
+            value = terms.of(vectors.load(row_a, at), vectors.load(row_b, at), vectors.zeros)
+            builder.store(terms.combine(builder.load(lanes), value), lanes)
+        builder.store(vectors.fold(builder.load(lanes), terms.combine), total)
+    with cgutils.for_range_slice(builder, full, columns, _INDEX(1), _INDEX) as (at, _):
+        x, y = builder.load(builder.gep(row_a, [at])), builder.load(builder.gep(row_b, [at]))
+        value = terms.of(x, y, ir.Constant(vectors.scalar, 0.0))
+        builder.store(terms.combine(builder.load(total), value), total)
+    return builder.load(total)
 
-    def combine(total: Any, value: Any) -> Any:
-        if term == "max_abs":
-            return builder.select(builder.fcmp_ordered(">", value, total), value, total)
-        return builder.fadd(total, value)
 
-    def value_of(x: Any, y: Any, zero: Any) -> Any:
-        difference = builder.fadd(x, y) if term == "square_of_sum" else builder.fsub(x, y)
-        if term in ("abs", "max_abs"):
-            negative = builder.fcmp_ordered("<", difference, zero)
-            return builder.select(negative, builder.fneg(difference), difference)
-        return builder.fmul(difference, difference)
+def _emit_column_sums(term: str, context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    terms, vectors = _Terms(term, builder), _Vectors(sig.args[0].dtype, context, builder)
+    a = context.make_array(sig.args[0])(context, builder, args[0])
+    t = context.make_array(sig.args[2])(context, builder, args[2])
+    out = context.make_array(sig.args[4])(context, builder, args[4])
+    columns = builder.extract_value(a.shape, 1)
+    width = builder.extract_value(t.shape, 1)
+    row = builder.gep(a.data, [builder.mul(args[1], columns)])
+    sums = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in range(COLUMNS // LANES)]
+    with cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(1), _INDEX) as (j, _):
+        x = vectors.spread(builder.load(builder.gep(row, [j])))
+        start = builder.add(builder.mul(j, width), args[3])
+        for part, total in enumerate(sums):
+            y = vectors.load(t.data, builder.add(start, _INDEX(part * LANES)))
+            value = terms.of(x, y, vectors.zeros)
+            builder.store(terms.combine(builder.load(total), value), total)
 
-    def load_lanes(row: Any, at: Any) -> Any:
-        pointer = builder.bitcast(builder.gep(row, [at]), vector.as_pointer())
-        loaded = builder.load(pointer)
-        loaded.align = alignment
-        return loaded
+    def smaller(x: Any, y: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", y, x), y, x)
 
-    zeros = ir.Constant(vector, [0.0] * LANES)
-    lanes = cgutils.alloca_once_value(builder, zeros)
-    with cgutils.for_range_slice(builder, index(0), full, index(LANES), index) as (at, _):
-        value = value_of(load_lanes(row_a, at), load_lanes(row_b, at), zeros)
-        builder.store(combine(builder.load(lanes), value), lanes)
-    folded = builder.load(lanes)
-    width = LANES
-    while width > 1:
-        half = width // 2
-        undefined = ir.Constant(ir.VectorType(scalar, width), ir.Undefined)
-        picks = ir.VectorType(ir.IntType(32), half)
-        low = builder.shuffle_vector(folded, undefined, ir.Constant(picks, list(range(half))))
-        high = builder.shuffle_vector(
-            folded, undefined, ir.Constant(picks, list(range(half, width)))
-        )
-        folded, width = combine(low, high), half
-    first = builder.extract_element(folded, ir.IntType(32)(0))
-    total = cgutils.alloca_once_value(builder, first)
-    with cgutils.for_range_slice(builder, full, columns, index(1), index) as (at, _):
-        x = builder.load(builder.gep(row_a, [at]))
-        y = builder.load(builder.gep(row_b, [at]))
-        builder.store(combine(builder.load(total), value_of(x, y, ir.Constant(scalar, 0.0))), total)
+    least = None
+    for part, total in enumerate(sums):
+        value = builder.load(total)
+        vectors.store(value, out.data, _INDEX(part * LANES))
+        least = value if least is None else smaller(least, value)
+    return vectors.fold(least, smaller)
+
+
+def _emit_weighted_sum(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    narrow = _Vectors(sig.args[0].dtype, context, builder)
+    wide = _Vectors(types.float64, context, builder)
+    q = context.make_array(sig.args[0])(context, builder, args[0])
+    w = context.make_array(sig.args[1])(context, builder, args[1])
+    start, stop = args[2], args[3]
+    weighted = builder.icmp_signed(">", builder.extract_value(w.shape, 0), _INDEX(0))
+    full = builder.add(start, builder.and_(builder.sub(stop, start), _INDEX(-LANES)))
+
+    def widened(value: Any, kind: Any) -> Any:
+        return value if sig.args[0].dtype == types.float64 else builder.fpext(value, kind)
+
+    lanes = cgutils.alloca_once_value(builder, wide.zeros)
+    total = cgutils.alloca_once_value(builder, ir.Constant(wide.scalar, 0.0))
+
+    def emit(use_weights: bool) -> None:
+        with cgutils.for_range_slice(builder, start, full, _INDEX(LANES), _INDEX) as (at, _):
+            value = widened(narrow.load(q.data, at), wide.kind)
+            if use_weights:
+                value = builder.fmul(value, wide.load(w.data, at))
+            builder.store(builder.fadd(builder.load(lanes), value), lanes)
+        builder.store(wide.fold(builder.load(lanes), builder.fadd), total)
+        with cgutils.for_range_slice(builder, full, stop, _INDEX(1), _INDEX) as (at, _):
+            value = widened(builder.load(builder.gep(q.data, [at])), wide.scalar)
+            if use_weights:
+                value = builder.fmul(value, builder.load(builder.gep(w.data, [at])))
+            builder.store(builder.fadd(builder.load(total), value), total)
+
+    with builder.if_else(weighted) as (then, otherwise):
+        with then:
+            emit(True)
+        with otherwise:
+            emit(False)
     return builder.load(total)

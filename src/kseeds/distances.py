@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kseeds.metrics import Family, FloatArray
+from kseeds.metrics import Dissimilarity, Family, FloatArray, Kind
 
 LANES = 16
 
@@ -21,7 +21,7 @@ _ROWS = 2048
 """Rows a time, so that the temporaries stay in cache."""
 
 
-def squared_distances(points: FloatArray, center: FloatArray, family: Family) -> FloatArray:
+def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> FloatArray:
     """Return the squared distance of every row of ``points`` to ``center``.
 
     Examples
@@ -32,11 +32,32 @@ def squared_distances(points: FloatArray, center: FloatArray, family: Family) ->
     >>> squared_distances(np.array([[3.0, 4.0], [0.0, 1.0]]), np.zeros(2), Family.EUCLIDEAN)
     array([25.,  1.])
     """
+    if not isinstance(kind, Family):
+        return _by_function(points, center, kind)
     out = np.empty(len(points), dtype=points.dtype)
     for lo in range(0, len(points), _ROWS):
         block = points[lo : lo + _ROWS]
-        out[lo : lo + _ROWS] = _block(block, center, family)
+        out[lo : lo + _ROWS] = _block(block, center, kind)
     return out
+
+
+def _by_function(points: FloatArray, center: FloatArray, function: Dissimilarity) -> FloatArray:
+    """Apply a user's function row by row; refuse what is no dissimilarity."""
+    if hasattr(function, "py_func"):  # compiled by Numba: so is the loop
+        from kseeds.kernels.by_function import distances_by_function
+
+        found = np.empty(len(points))
+        distances_by_function(function, points, center, found)
+    else:
+        found = np.array([function(point, center) for point in points], dtype=np.float64)
+    bad = np.flatnonzero(~((found >= 0.0) & np.isfinite(found)))
+    if len(bad):
+        raise ValueError(
+            f"metric={getattr(function, '__name__', function)!s} returned {found[bad[0]]} for the "
+            f"rows {points[bad[0]]} and {center}; it must return finite numbers of 0 or more."
+        )
+    squared: FloatArray = np.square(found).astype(points.dtype)
+    return squared
 
 
 def _block(points: FloatArray, center: FloatArray, family: Family) -> FloatArray:

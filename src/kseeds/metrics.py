@@ -8,6 +8,7 @@ angular metric. Everything inside works on *squared* distances of prepared point
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -19,6 +20,10 @@ FloatArray: TypeAlias = npt.NDArray[Any]
 """A float32 or float64 array."""
 
 
+Dissimilarity: TypeAlias = Callable[[FloatArray, FloatArray], float]
+"""A user's function of two rows."""
+
+
 class Family(IntEnum):
     """The distance kernels."""
 
@@ -26,6 +31,11 @@ class Family(IntEnum):
     MANHATTAN = 1
     CHEBYSHEV = 2
     ARC = 3
+    CALLABLE = 4
+
+
+Kind: TypeAlias = Family | Dissimilarity
+"""What plain NumPy code needs to compute a distance."""
 
 
 FAMILIES = {
@@ -55,6 +65,8 @@ class Metric:
         Rounding slack on a distance. If a bound derived from the triangle inequality holds
         with this much to spare, it holds for the *computed* distances too, so that rounding
         can only cost a distance, never change a result.
+    function : callable or None
+        The user's function, where the metric is one.
     scale : float
         Distances of the prepared points times this are distances of the user's points.
     """
@@ -64,11 +76,20 @@ class Metric:
     relative: float
     absolute: float
     scale: float = 1.0
+    function: Dissimilarity | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The user's function, or else the family."""
+        return self.family if self.function is None else self.function
 
 
-def bind(name: str, points: FloatArray, largest: float) -> tuple[Metric, float]:
+def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tuple[Metric, float]:
     """Return the metric for ``points`` and the factor its coordinates must be multiplied by."""
-    family = FAMILIES[name]
+    if callable(metric):
+        name = getattr(metric, "__name__", repr(metric))
+        return Metric(name, Family.CALLABLE, 0.0, 0.0, function=metric), 1.0
+    name, family = metric, FAMILIES[metric]
     factor = 1.0
     low, high = _SAFE_EXPONENTS[points.dtype]
     if largest > 0.0:
@@ -88,7 +109,7 @@ def bind(name: str, points: FloatArray, largest: float) -> tuple[Metric, float]:
     return Metric(name, family, relative, absolute, scale), factor
 
 
-def prepare(name: str, points: FloatArray, factor: float) -> FloatArray:
+def prepare(name: str | Dissimilarity, points: FloatArray, factor: float) -> FloatArray:
     """Return the points the kernels work on; ``points`` itself where nothing is to be done."""
     if name == "haversine":
         return _on_the_globe(points)

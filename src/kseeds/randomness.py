@@ -11,6 +11,7 @@ numbers: as easy as 1, 2, 3", SC 2011), whose raw stream NumPy promises never to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -39,6 +40,8 @@ class Purpose(IntEnum):
     """The clocks of the candidates when they are reduced to k."""
     COMPLETION = 4
     """The clocks of the rows when the candidates were fewer than k."""
+    PROPOSAL = 6
+    """The proposals of lazy k-means++: batches of draws and of acceptance thresholds."""
     FILL = 5
     """Rows drawn by weight once every distinct point is a seed."""
 
@@ -81,20 +84,32 @@ class Stream:
     def uniforms(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
         """Uniform draws in the open interval (0, 1) for the rows ``start`` to ``stop``."""
         first = start // _ROWS_PER_COUNTER
-        generator = np.random.Philox(
-            key=np.array(self.key, dtype=np.uint64),
-            counter=np.array([first, round_, int(purpose), 0], dtype=np.uint64),
-        )
+        generator = self._generator(purpose, round_, first)
         skip = start - first * _ROWS_PER_COUNTER
-        words = generator.random_raw(stop - start + skip)[skip:]
-        # 53 bits and a half: never 0 and never 1, so logarithms stay finite and positive.
-        uniforms: Float64Array = (words >> np.uint64(11)).astype(np.float64)
-        uniforms += 0.5
-        uniforms *= 2.0**-53
-        return np.minimum(uniforms, 1.0 - 2.0**-53, out=uniforms)
+        return _to_uniforms(generator.random_raw(stop - start + skip)[skip:])
+
+    def source(self, purpose: Purpose, round_: int) -> Callable[[int], Float64Array]:
+        """Return a function that gives the next so many of `uniforms`, from row 0 on."""
+        generator = self._generator(purpose, round_, 0)
+        return lambda count: _to_uniforms(generator.random_raw(count))
+
+    def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Philox:
+        return np.random.Philox(
+            key=np.array(self.key, dtype=np.uint64),
+            counter=np.array([block, round_, int(purpose), 0], dtype=np.uint64),
+        )
 
     def exponentials(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
         """Exponential draws of rate 1, strictly positive, for the rows ``start`` to ``stop``."""
         draws = self.uniforms(purpose, round_, start, stop)
         np.log(draws, out=draws)
         return np.negative(draws, out=draws)
+
+
+def _to_uniforms(words: npt.NDArray[np.uint64]) -> Float64Array:
+    """Turn random words into uniform draws in the open interval (0, 1)."""
+    # 53 bits and a half: never 0 and never 1, so logarithms stay finite and positive.
+    uniforms: Float64Array = (words >> np.uint64(11)).astype(np.float64)
+    uniforms += 0.5
+    uniforms *= 2.0**-53
+    return np.minimum(uniforms, 1.0 - 2.0**-53, out=uniforms)

@@ -30,6 +30,10 @@ class Work:
         Rounds: one a seed for k-means++, as asked for k-means||.
     candidates : int
         Candidates that k-means|| drew.
+    proposals, acceptances : int
+        Rows that lazy k-means++ proposed, and how many of them became seeds.
+    refreshes : int
+        Times that lazy k-means++ brought many bounds up to date at once.
     """
 
     distances: int = 0
@@ -38,15 +42,22 @@ class Work:
     tree_nodes: int = 0
     rounds: int = 0
     candidates: int = 0
+    proposals: int = 0
+    acceptances: int = 0
+    refreshes: int = 0
 
 
 @dataclass
 class Nearest:
-    """The nearest centre of every row, among the first ``met`` centres."""
+    """The nearest centre of every row, among the first ``met`` centres.
+
+    Where rows have met different numbers of centres, ``met_by_row`` says how many.
+    """
 
     squared: FloatArray
     labels: npt.NDArray[np.int32]
     met: int
+    met_by_row: npt.NDArray[np.int32] | None = None
 
     @classmethod
     def unmet(cls, points: FloatArray) -> Nearest:

@@ -7,11 +7,12 @@ call: nothing global is left behind for a forked child to trip over.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -67,5 +68,19 @@ class Workers:
         if self.n_threads == 1 or len(blocks) == 1:
             return [task(lo, hi) for lo, hi in blocks]
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="kseeds")
-        return list(self._pool.map(task, *zip(*blocks, strict=True)))
+            helpers = self.n_threads - 1  # the calling thread works, too
+            self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="kseeds")
+        results: list[T | None] = [None] * len(blocks)
+        turns = itertools.count()  # handing out numbers is atomic
+
+        def work() -> None:
+            while (turn := next(turns)) < len(blocks):
+                results[turn] = task(*blocks[turn])
+
+        helpers_at_work = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
+        try:
+            work()
+        finally:
+            for helper in helpers_at_work:
+                helper.result()
+        return cast(list[T], results)

@@ -12,7 +12,7 @@ from kseeds import FewerDistinctPointsWarning, kmeans_parallel, kmeans_plusplus
 from tests.data import METRICS, fit_for, points_of
 
 FUNCTIONS = [kmeans_plusplus, kmeans_parallel]
-ALGORITHMS = ["auto", "naive", "paper"]
+ALGORITHMS = ["auto", "naive", "paper"]  # "auto" is lazy k-means++
 every = pytest.mark.parametrize("algorithm", ALGORITHMS)
 both = pytest.mark.parametrize("function", FUNCTIONS)
 
@@ -160,9 +160,13 @@ def test_opposite_and_parallel_directions():
 
 def test_progress_is_reported_in_order():
     seen = []
-    kmeans_plusplus(np.arange(30.0)[:, None], 10, progress=lambda a, b: seen.append((a, b)))
-    assert seen[:3] == [(0, 10), (1, 10), (2, 10)]
-    assert seen[-1][0] == seen[-1][1]
+    X = np.arange(300.0)[:, None]
+    for algorithm in ("naive", "paper", "lazy"):
+        seen.clear()
+        kmeans_plusplus(X, 90, algorithm=algorithm, progress=lambda a, b: seen.append((a, b)))
+        assert seen == sorted(seen)
+        assert seen[-1] == (90, 90)
+        assert len(seen) > 2
 
 
 def test_progress_bar_goes_to_stderr(capsys):

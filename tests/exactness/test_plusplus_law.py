@@ -23,7 +23,14 @@ WAYS = {
     "naive": {"algorithm": "naive"},
     "paper": {"algorithm": "paper"},
     "paper, no queue": {"algorithm": "paper", "queue": False},
-}
+    "lazy, plain": {"algorithm": "lazy", "kernels": "plain"},
+    "lazy, compiled": {"algorithm": "lazy", "kernels": "compiled"},
+    "lazy, never sweeping": {"algorithm": "lazy", "sweeps": "never", "batch": 1},
+    "lazy, always sweeping": {"algorithm": "lazy", "sweeps": "always", "batch": 1},
+    "lazy, plain, always sweeping": {
+        "algorithm": "lazy", "kernels": "plain", "sweeps": "always", "batch": 8,
+    },
+}  # fmt: skip
 DRAWS = 8_000
 REJECT = 1e-5
 
@@ -50,7 +57,7 @@ def test_sequences_follow_the_law(way, name, seed_offset):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", DISTANCES)
-@pytest.mark.parametrize("way", ["naive", "paper"])
+@pytest.mark.parametrize("way", ["naive", "paper", "lazy, plain", "lazy, never sweeping"])
 def test_every_metric_and_precision(way, metric, dtype, seed_offset):
     points = [[0.1, 0.3], [0.5, -0.4], [-1.0, 0.2], [0.9, 1.1], [-0.3, -0.8]]
     weights = [1.0, 2.0, 0.5, 1.0, 0.0]
@@ -66,6 +73,37 @@ def test_around_initial_centers(way, seed_offset):
     law = plusplus_law(points, weights, 2, initial=initial)
     draws = sequences(points, weights, 2, seed_offset, initial_centers=initial, **WAYS[way])
     assert chi_square_p(law, draws) > REJECT
+
+
+def squared_hop(a, b):
+    """No metric: breaks the triangle inequality."""
+    return float(abs(a[0] - b[0]) ** 1.5)
+
+
+@pytest.mark.parametrize("way", ["naive", "lazy, plain", "lazy, never sweeping"])
+def test_any_dissimilarity(way, seed_offset):
+    points, weights = INPUTS["weights"]
+    law = plusplus_law(points, weights, 3, squared_hop)
+    draws = sequences(points, weights, 3, seed_offset, 4_000, metric=squared_hop, **WAYS[way])
+    assert chi_square_p(law, draws) > REJECT
+
+
+@pytest.mark.parametrize("way", ["lazy, plain", "lazy, compiled", "lazy, never sweeping"])
+def test_the_next_two_seeds_after_a_prefix(way, seed_offset):
+    """On a few hundred points: frequencies of the next seed, and of the one after it."""
+    X = np.random.default_rng(5).normal(size=(250, 3)) ** 3
+    weights = np.random.default_rng(6).integers(0, 3, size=250).astype(float)
+    prefix = X[:6]
+    start = ((X[:, None] - prefix) ** 2).sum(axis=2).min(axis=1)
+    first = weights * start / (weights * start).sum()
+    second = np.zeros(250)
+    for i in np.flatnonzero(first):
+        mass = weights * np.minimum(start, ((X - X[i]) ** 2).sum(axis=1))
+        second += first[i] * mass / mass.sum()
+    drawn = list(sequences(X, weights, 2, seed_offset, 8_000, initial_centers=prefix, **WAYS[way]))
+    for place, law in enumerate([first, second]):
+        table = {(i,): p for i, p in enumerate(law) if p > 0}
+        assert chi_square_p(table, [(seeds[place],) for seeds in drawn]) > REJECT
 
 
 def test_the_printed_keys_are_biased_and_the_harness_sees_it(seed_offset):

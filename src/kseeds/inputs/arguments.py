@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.metrics import FAMILIES
+from kseeds.metrics import FAMILIES, Dissimilarity
 from kseeds.randomness import RandomState, Stream
 from kseeds.threads import default_threads
 
@@ -34,11 +34,17 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
-def check_metric(metric: Any) -> str:
-    """Return the name of a known metric."""
+def check_metric(metric: Any) -> str | Dissimilarity:
+    """Return the name of a known metric, or a function of two rows."""
     if isinstance(metric, str) and metric in FAMILIES:
         return metric
-    raise ValueError(f"metric={metric!r} is unknown; use one of {', '.join(FAMILIES)}.")
+    if callable(metric):
+        function: Dissimilarity = metric
+        return function
+    raise ValueError(
+        f"metric={metric!r} is unknown; use one of {', '.join(FAMILIES)}, or a function of two "
+        "rows."
+    )
 
 
 def check_algorithm(function: str, algorithm: Any, known: Collection[str]) -> str:

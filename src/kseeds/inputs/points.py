@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kseeds import metrics
 from kseeds.inputs.arguments import check_metric
 from kseeds.inputs.tables import float_dtype, to_array
-from kseeds.metrics import FloatArray, Metric
+from kseeds.metrics import Dissimilarity, FloatArray, Metric
 
 _BLOCK_BYTES = 1 << 20
 
@@ -40,15 +40,19 @@ class Prepared:
     factor: float
 
 
-def prepare_points(X: Any, metric: Any, *, name: str = "X") -> Prepared:
-    """Check ``X`` and make it ready for ``metric``."""
-    metric_name = check_metric(metric)
+def prepare_points(X: Any, metric: Any, *, name: str = "X", check_values: bool = True) -> Prepared:
+    """Check ``X`` and make it ready for ``metric``.
+
+    Without ``check_values`` the values are taken to be finite and of ordinary size: for a
+    caller that is about to read them all anyway, and will notice if they are not.
+    """
+    known = check_metric(metric)
     values = _two_dimensional(to_array(X, name), name)
     values = np.ascontiguousarray(values, dtype=float_dtype(values.dtype))
-    largest = _largest_finite(values, name)
-    _check_domain(values, metric_name, name)
-    bound, factor = metrics.bind(metric_name, values, largest)
-    return Prepared(values, _read_only(metrics.prepare(metric_name, values, factor)), bound, factor)
+    largest = _largest_finite(values, name) if check_values else 1.0
+    _check_domain(values, known, name)
+    bound, factor = metrics.bind(known, values, largest)
+    return Prepared(values, _read_only(metrics.prepare(known, values, factor)), bound, factor)
 
 
 def prepare_like(reference: Prepared, X: Any, *, name: str) -> FloatArray:
@@ -113,7 +117,7 @@ def _largest_finite(values: FloatArray, name: str) -> float:
     return largest
 
 
-def _check_domain(values: FloatArray, metric: str, name: str) -> None:
+def _check_domain(values: FloatArray, metric: str | Dissimilarity, name: str) -> None:
     if metric == "angular":
         for lo in range(0, len(values), 65536):
             empty = np.flatnonzero(~values[lo : lo + 65536].any(axis=1))

@@ -38,6 +38,9 @@ class Problem:
         Threads to use.
     progress : Progress
         Told about every step.
+    checked : bool
+        Whether the values are known to be finite and of a size whose squares are safe. If
+        not, the method must raise `UncheckedValuesError` unless it sees that they are.
     """
 
     points: FloatArray
@@ -48,6 +51,11 @@ class Problem:
     stream: Stream
     n_threads: int
     progress: Progress
+    checked: bool = True
+
+
+class UncheckedValuesError(Exception):
+    """Raised by a method when values that were not checked look as if they should be."""
 
 
 def prepare_problem(
@@ -60,13 +68,21 @@ def prepare_problem(
     random_state: Any,
     n_threads: Any,
     progress: Any,
+    check_values: bool = True,
 ) -> tuple[Problem, Prepared, float]:
-    """Check everything; return the problem, the user's points and the scale of the weights."""
+    """Check everything; return the problem, the user's points and the scale of the weights.
+
+    Without ``check_values`` the reading of all values that a check needs is left to the
+    method, where the metric lets a bad value show.
+    """
     k = check_count("n_clusters", n_clusters)
     stream = check_random_state(random_state)
     threads = check_threads(n_threads)
     shown = progress_for(progress)
-    prepared = prepare_points(X, metric)
+    # A sum of squares or of absolute values cannot hide a NaN or an overflow; a single seed
+    # is drawn without looking at the values at all.
+    checked = check_values or k == 1 or metric not in ("euclidean", "manhattan")
+    prepared = prepare_points(X, metric, check_values=checked)
     n = len(prepared.points)
     if k > n:
         raise ValueError(
@@ -77,7 +93,9 @@ def prepare_problem(
     if initial_centers is None:
         initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
     initial = prepare_like(prepared, initial_centers, name="initial_centers")
-    problem = Problem(prepared.points, weights, initial, k, prepared.metric, stream, threads, shown)
+    problem = Problem(
+        prepared.points, weights, initial, k, prepared.metric, stream, threads, shown, checked
+    )
     return problem, prepared, scale
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kseeds.compile import kernel
+from kseeds.compile import inlined, kernel
 
 
-@kernel
+@inlined
 def _before(key_a: float, item_a: int, key_b: float, item_b: int) -> bool:
     """Order by key, then by item, so that ties fall as they do for an argmin."""
     return key_a < key_b or (key_a == key_b and item_a < item_b)
 
 
-@kernel
+@inlined
 def _sift_down(keys: Any, items: Any, size: int, at: int) -> None:
     key, item = keys[at], items[at]
     while True:
@@ -37,7 +37,7 @@ def heapify(keys: Any, items: Any) -> None:
         _sift_down(keys, items, keys.shape[0], at)
 
 
-@kernel
+@inlined
 def _push(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     at = size
     while at > 0:

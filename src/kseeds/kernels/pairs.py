@@ -7,34 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import kernel, lane_sum
+from kseeds.compile import inlined, kernel, lane_sum
 from kseeds.distances import ARC_SNAP
 from kseeds.metrics import Family
 
-_sum_of_squares = lane_sum("square")
+sum_of_squares = lane_sum("square")
 _sum_of_abs = lane_sum("abs")
 _sum_of_squared_sums = lane_sum("square_of_sum")
 _max_of_abs = lane_sum("max_abs")
 
-_EUCLIDEAN = int(Family.EUCLIDEAN)
+EUCLIDEAN = int(Family.EUCLIDEAN)
 _MANHATTAN = int(Family.MANHATTAN)
 _CHEBYSHEV = int(Family.CHEBYSHEV)
 _SNAP32 = (ARC_SNAP * 2.0**-23) ** 2
 _SNAP64 = (ARC_SNAP * 2.0**-52) ** 2
 
 
-@kernel
+@inlined
 def squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
     """Return the squared distance of row i of A and row j of B, in their own precision."""
-    if family == _EUCLIDEAN:
-        return _sum_of_squares(A, i, B, j)
+    if family == EUCLIDEAN:
+        return sum_of_squares(A, i, B, j)
+    return _other_squared_distance(A, i, B, j, family)
+
+
+@kernel
+def _other_squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
+    """Compute the metrics that are too long to be compiled into every caller."""
     if family == _MANHATTAN:
         total = _sum_of_abs(A, i, B, j)
         return total * total
     if family == _CHEBYSHEV:
         largest = _max_of_abs(A, i, B, j)
         return largest * largest
-    chord2 = _sum_of_squares(A, i, B, j)
+    chord2 = sum_of_squares(A, i, B, j)
     if chord2 <= (_SNAP32 if A.itemsize == 4 else _SNAP64):
         return A.dtype.type(0.0)
     # In float64 whatever the data: the arcsines of the C library and of NumPy may differ in

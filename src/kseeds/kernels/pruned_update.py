@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import kernel
-from kseeds.kernels.pairs import squared_distance
+from kseeds.compile import inlined, kernel
+from kseeds.kernels.pairs import EUCLIDEAN, squared_distance, sum_of_squares
 
 
-@kernel
+@inlined
 def rescaled_clock(clock: float, now: float, old_rate: float, new_rate: float) -> float:
     """Return the firing time of a clock whose rate falls at time ``now``.
 
@@ -52,21 +52,35 @@ def pruned_update(
     squared, labels, clocks : per row, changed in place; a label below 0 has met no centre
     """
     computed = 0
-    for i in range(start, stop):
-        label = labels[i]
-        if label >= 0 and squared[i] <= limits[label]:
-            continue
-        candidate = squared_distance(points, i, centers, new, family)
-        computed += 1
-        if label < 0:
-            # Before the first centre rates are weights, of any size compared with w·α². The
-            # clocks restart at 0 here, or adding ``now`` could drown what remains of them.
-            clocks[i] = rescaled_clock(clocks[i] - now, 0.0, 1.0, np.float64(candidate))
-        elif candidate < squared[i]:
-            old_rate, new_rate = np.float64(squared[i]), np.float64(candidate)
-            clocks[i] = rescaled_clock(clocks[i], now, old_rate, new_rate)
-        else:
-            continue
-        squared[i] = candidate
-        labels[i] = new
+    # A loop of its own for the common metric: a choice inside the loop costs 10 ns a row.
+    if family == EUCLIDEAN:
+        for i in range(start, stop):
+            if labels[i] < 0 or squared[i] > limits[labels[i]]:
+                candidate = sum_of_squares(points, i, centers, new)
+                _take(candidate, i, new, now, squared, labels, clocks)
+                computed += 1
+    else:
+        for i in range(start, stop):
+            if labels[i] < 0 or squared[i] > limits[labels[i]]:
+                candidate = squared_distance(points, i, centers, new, family)
+                _take(candidate, i, new, now, squared, labels, clocks)
+                computed += 1
     return computed
+
+
+@inlined
+def _take(
+    candidate: Any, i: int, new: int, now: float, squared: Any, labels: Any, clocks: Any
+) -> None:
+    """Make centre ``new`` the nearest of row i if it is, and slow the row's clock."""
+    if labels[i] < 0:
+        # Before the first centre rates are weights, of any size compared with w·α². The
+        # clocks restart at 0 here, or adding ``now`` could drown what remains of them.
+        clocks[i] = rescaled_clock(clocks[i] - now, 0.0, 1.0, np.float64(candidate))
+    elif candidate < squared[i]:
+        old_rate, new_rate = np.float64(squared[i]), np.float64(candidate)
+        clocks[i] = rescaled_clock(clocks[i], now, old_rate, new_rate)
+    else:
+        return
+    squared[i] = candidate
+    labels[i] = new

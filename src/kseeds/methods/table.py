@@ -7,7 +7,11 @@ from typing import Any
 
 from kseeds.inputs.problem import Problem
 
-PLUSPLUS = {"naive": "kseeds.methods.plusplus.naive", "paper": "kseeds.methods.plusplus.paper"}
+PLUSPLUS = {
+    "lazy": "kseeds.methods.plusplus.lazy",
+    "naive": "kseeds.methods.plusplus.naive",
+    "paper": "kseeds.methods.plusplus.paper",
+}
 PARALLEL = {"naive": "kseeds.methods.parallel.naive", "paper": "kseeds.methods.parallel.paper"}
 
 _SMALL = 20_000_000
@@ -25,10 +29,12 @@ def options_of(module: Any) -> dict[str, tuple[Any, ...]]:
     return options
 
 
-def choose(problem: Problem, centers_met: float) -> str:
+def choose_parallel(problem: Problem, centers_met: float) -> str:
     """Return the fastest algorithm for a job in which every row meets so many centres.
 
     The plain algorithm needs no compiler, so a small job is over before one is imported.
     Both draw the same seeds.
     """
+    if problem.metric.function is not None:
+        return "naive"
     return "naive" if problem.points.size * centers_met <= _SMALL else "paper"

@@ -24,7 +24,7 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
 
     def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
         for center in centers:
-            squared = squared_distances(problem.points, center, problem.metric.family)
+            squared = squared_distances(problem.points, center, problem.metric.kind)
             nearer = squared < nearest.squared
             np.copyto(nearest.squared, squared, where=nearer)
             np.copyto(nearest.labels, nearest.met, where=nearer)

@@ -58,7 +58,7 @@ def _meet(
     nearest: Nearest,
 ) -> npt.NDArray[np.float64]:
     """Let every row meet ``center`` at time ``now``; return the new clocks."""
-    squared = squared_distances(points, center, problem.metric.family)
+    squared = squared_distances(points, center, problem.metric.kind)
     old_rates, new_rates = nearest.squared.astype(np.float64), squared.astype(np.float64)
     if nearest.met == 0:
         # Until now rates were weights, of any size compared with w·α²: the clocks restart at

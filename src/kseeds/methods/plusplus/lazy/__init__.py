@@ -1,0 +1,160 @@
+"""Lazy k-means++: the exact law for about one pass over the data.
+
+Keep for every row a bound q_i ≥ α_i²: its squared distance to the seeds it has met so far.
+To draw the next seed, propose row i with probability ∝ w_i·q_i, draw u uniform in (0, 1), let
+the row meet the seeds it has not met, and accept it if its true α_i² ≥ u·q_i; else keep what
+was found as its new bound and propose again. An attempt yields row i with probability
+∝ w_i·q_i·(α_i²/q_i) = w_i·α_i²: the k-means++ law, whatever the bounds are and however they
+were chosen from the past. So batches, early exits and sweeps cannot bias it.
+
+This file decides *when* to do what; two sets of kernels, `plain` (NumPy, no compiler) and
+`compiled`, do it, and draw the same seeds from the same random numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kseeds.inputs.problem import Problem, UncheckedValuesError
+from kseeds.methods.plusplus.lazy.choice import kernels_for
+from kseeds.methods.plusplus.lazy.costs import Costs, costs_of, sweep_is_due
+from kseeds.methods.plusplus.lazy.state import Kernels, State
+from kseeds.progress import Progress
+from kseeds.randomness import Purpose
+from kseeds.result import Draw, Nearest
+from kseeds.threads import Workers
+
+OPTIONS = {
+    "kernels": ("auto", "plain", "compiled"),
+    "sweeps": ("auto", "never", "always"),
+    "batch": (64, 8, 1),
+}
+
+_AHEAD = 16
+"""Batches whose random numbers are made in one go, at most."""
+
+_MANY = 2048
+"""Rows from which on a batch of 64 proposals rarely has the same row twice."""
+
+_HEAVY = 0.5
+"""A sweep takes the rows whose mass is at least this share of the mean true mass."""
+
+
+def draw(
+    problem: Problem,
+    purpose: Purpose = Purpose.PROPOSAL,
+    *,
+    kernels: str = "auto",
+    sweeps: str = "auto",
+    batch: int | None = None,
+) -> Draw:
+    """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to seed.
+    purpose : Purpose
+        Which random numbers to use.
+    kernels : {"auto", "plain", "compiled"}
+        "plain" never loads the compiler, "compiled" always does; the seeds are the same.
+    sweeps : {"auto", "never", "always"}
+        When to bring the bounds of all heavy rows up to date at once: when it pays, never, or
+        after every batch. The seeds differ, their law does not.
+    batch : {64, 8, 1}
+        Proposals drawn from the same bounds; by default 64, and 8 for few rows. The seeds
+        differ, their law does not.
+    """
+    state = State.start(problem, batch or (64 if len(problem.points) >= _MANY else 8))
+    with Workers(problem.n_threads) as workers, kernels_for(problem, workers, kernels) as engine:
+        _first_centers(problem, purpose, state, engine)
+        if not (problem.checked or _looks_sound(state)):
+            raise UncheckedValuesError
+        _run(problem, purpose, state, engine, costs_of(problem), sweeps)
+    found = state.known - len(problem.initial)
+    work = replace(state.work, rounds=found, acceptances=found)
+    problem.progress.update(problem.n_clusters, problem.n_clusters, "seeds")
+    nearest = Nearest(state.bounds, state.labels, state.known, state.met) if state.swept else None
+    return Draw(state.indices[:found].copy(), work, nearest)
+
+
+def _first_centers(problem: Problem, purpose: Purpose, state: State, engine: Kernels) -> None:
+    """Place the initial centres, or a first seed drawn by weight; let all rows meet them."""
+    m, n = len(problem.initial), len(problem.points)
+    if m:
+        for center in problem.initial:
+            state.add_center(center)
+    else:
+        uniform = float(problem.stream.uniforms(purpose, 1, 0, 1)[0])
+        if problem.weights is None:
+            row = min(int(uniform * n), n - 1)
+        else:
+            reached = np.cumsum(problem.weights)
+            row = int(np.searchsorted(reached, uniform * reached[-1], side="right"))
+            if row == n:  # rounding, at most once in 2⁵³ draws
+                row = int(np.flatnonzero(problem.weights)[-1])
+        state.indices[0] = row
+        state.add_center(problem.points[row])
+    if m or problem.n_clusters > 1:  # a single seed needs no distances
+        engine.first_pass(state)
+        state.work.distances += n
+        if m > 1:
+            _sweep(state, engine, 0.0)
+
+
+def _looks_sound(state: State) -> bool:
+    """Tell whether the first pass met only finite values whose squares are safe.
+
+    A NaN or an infinity anywhere, and a square that overflows, make the total NaN or infinite;
+    values whose squares vanish make it small.
+    """
+    smallest = np.finfo(state.points.dtype).tiny ** 0.5
+    return bool(np.isfinite(state.total) and state.total >= smallest * len(state.points))
+
+
+def _run(
+    problem: Problem,
+    purpose: Purpose,
+    state: State,
+    engine: Kernels,
+    costs: Costs,
+    sweeps: str,
+) -> None:
+    """Propose and settle, sweeping when rejected proposals have cost as much as a sweep.
+
+    That is the rule of renting skis until one could have bought them: never more than twice
+    the cost of the best schedule in hindsight.
+    """
+    n = len(problem.points)
+    source = problem.stream.source(purpose, 0)
+    uniforms = np.empty((0, 2, state.batch))
+    ahead = 0
+    while state.known < state.wanted and state.total > 0.0:
+        _report(problem.progress, problem, state)
+        price = costs.sweep(state.share)
+        if sweeps != "auto":
+            price = (np.inf, 0.0) if sweeps == "never" else (0.0, 0.0)
+        if len(uniforms) == 0:
+            ahead = min(ahead + 2, _AHEAD)
+            uniforms = source(2 * state.batch * ahead).reshape(ahead, 2, state.batch)
+        uniforms = uniforms[engine.run(state, uniforms, costs, price) :]
+        if state.known < state.wanted and sweep_is_due(*state.waste, *price):
+            accepted = state.known - state.swept
+            true_mass = state.total * accepted / max(state.proposals_since_sweep, 1)
+            _sweep(state, engine, _HEAVY * true_mass / n)
+
+
+def _sweep(state: State, engine: Kernels, threshold: float) -> None:
+    pending = state.known - state.swept
+    pairs = engine.sweep(state, threshold)
+    state.share = pairs / max(pending * len(state.points), 1)
+    state.work.distances += pairs
+    state.work.refreshes += 1
+    state.swept = state.known
+    state.spent, state.proposals_since_sweep = 0.0, 0
+
+
+def _report(progress: Progress, problem: Problem, state: State) -> None:
+    progress.update(state.known - len(problem.initial), problem.n_clusters, "seeds")

@@ -1,0 +1,136 @@
+"""The compiled kernels of lazy k-means++, on threads where that is worth it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.kernels import lazy as kernels
+from kseeds.kernels.sum_tree import sum_inner
+from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
+from kseeds.methods.plusplus.lazy.state import State
+from kseeds.threads import Workers
+
+_THREAD_NS = 600_000.0
+"""Work below this is not worth waking threads for."""
+
+
+class Compiled:
+    """See `Kernels`."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._rows = np.empty(0, dtype=np.int64)
+        self._labels = np.empty(0, dtype=np.int32)
+        self._seen = np.empty(0, dtype=np.int32)
+
+    def _block_rows(self, state: State, cost: float) -> int:
+        """Return rows a task such that small work stays on one thread."""
+        n = len(state.points)
+        if self._workers.n_threads == 1 or cost < _THREAD_NS:
+            return n
+        return max(1024, -(-n // (8 * 64 * self._workers.n_threads)) * 64)
+
+    def first_pass(self, state: State) -> None:
+        """Let every row meet the first centre; make the tree of sums."""
+
+        def task(start: int, stop: int) -> None:
+            kernels.first_pass(
+                state.points, start, stop, state.centers, state.family, state.weights,
+                state.bounds, state.labels, state.met, state.tree,
+            )  # fmt: skip
+
+        cost = state.points.size * 0.2
+        self._workers.over_blocks(task, len(state.points), self._block_rows(state, cost))
+        sum_inner(state.tree)
+        state.swept = 1
+        self._rows = np.empty(state.batch, dtype=np.int64)
+        self._labels = np.empty(state.batch, dtype=np.int32)
+        self._seen = np.empty(state.batch, dtype=np.int32)
+
+    def run(
+        self,
+        state: State,
+        uniforms: npt.NDArray[np.float64],
+        costs: Costs,
+        price: tuple[float, float],
+    ) -> int:
+        """Settle batches until all seeds are found, no mass is left, or a sweep is due."""
+        if self._worth_threads(state, costs):
+            return self._run_on_threads(state, uniforms, costs, price)
+        counts = np.array([0.0, 0.0, state.spent, state.proposals_since_sweep])
+        found = np.empty(state.batch, dtype=state.points.dtype)
+        known, used = kernels.run_batches(
+            state.points, state.family, state.known, state.wanted, uniforms, state.weights,
+            costs.draw, costs.pair, price[0], price[1], state.swept,
+            state.bounds, state.labels, state.met,
+            self._rows, found, self._labels, self._seen,
+            state.centers, state.columns, state.indices, state.tree, counts,
+        )  # fmt: skip
+        state.known = int(known)
+        state.work.proposals += int(counts[0])
+        state.work.distances += int(counts[1])
+        state.spent = float(counts[2])
+        state.proposals_since_sweep = int(counts[3])
+        return int(used)
+
+    def _worth_threads(self, state: State, costs: Costs) -> bool:
+        batch = state.batch * (state.known - state.swept) * costs.pair
+        return self._workers.n_threads > 1 and batch > _THREAD_NS
+
+    def _run_on_threads(
+        self,
+        state: State,
+        uniforms: npt.NDArray[np.float64],
+        costs: Costs,
+        price: tuple[float, float],
+    ) -> int:
+        """Do what `run_batches` does, with the proposals of a batch shared out to threads."""
+        found = np.empty(state.batch, dtype=state.points.dtype)
+        for used, (draws, thresholds) in enumerate(uniforms):
+            if state.known == state.wanted or state.total <= 0.0:
+                return used
+            kernels.propose(draws, state.bounds, state.weights, state.tree, self._rows)
+
+            def evaluate(start: int, stop: int, thresholds: Any = thresholds) -> int:
+                pairs: int = kernels.evaluate(
+                    state.points, state.centers, state.columns, state.family, state.known,
+                    thresholds, self._rows, start, stop, state.bounds, state.labels, state.met,
+                    found, self._labels, self._seen,
+                )  # fmt: skip
+                return pairs
+
+            pairs = sum(self._workers.over_blocks(evaluate, state.batch, 8))
+            now, settled, more, wasted = kernels.settle(
+                state.points, state.family, state.known, state.wanted, thresholds, self._rows,
+                state.weights, state.bounds, state.labels, state.met, found, self._labels,
+                self._seen, state.centers, state.columns, state.indices, state.tree,
+            )  # fmt: skip
+            rejected = settled - (now - state.known)
+            state.spent += rejected * costs.draw + wasted * costs.pair
+            state.proposals_since_sweep += settled
+            state.work.proposals += settled
+            state.work.distances += pairs + more
+            state.known = int(now)
+            if sweep_is_due(*state.waste, *price):
+                return used + 1
+        return len(uniforms)
+
+    def sweep(self, state: State, threshold: float) -> int:
+        """Let rows of mass at least ``threshold`` meet all centres; return the distances."""
+
+        def task(start: int, stop: int) -> int:
+            pairs: int = kernels.sweep(
+                state.points, start, stop, state.centers, state.family, state.known,
+                threshold, state.weights, state.bounds, state.labels, state.met,
+                state.tree,
+            )  # fmt: skip
+            return pairs
+
+        pending = state.known - state.swept
+        cost = len(state.points) * (0.5 + state.share * pending * state.points.shape[1] * 0.05)
+        counts = self._workers.over_blocks(task, len(state.points), self._block_rows(state, cost))
+        sum_inner(state.tree)
+        return sum(counts)

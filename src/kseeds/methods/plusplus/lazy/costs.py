@@ -1,0 +1,82 @@
+"""What things cost, in nanoseconds of the machine the constants were measured on.
+
+Only ratios matter: they decide when a sweep pays. They are constants and not measured at run
+time, so that the same random state gives the same seeds. ``python -m benchmarks.calibrate``
+prints the table they come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kseeds.inputs.problem import Problem
+from kseeds.metrics import Family
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The price of a proposal, of a distance, and of sweeping.
+
+    Attributes
+    ----------
+    draw : float
+        A proposal, without its distances.
+    pair : float
+        A distance of a proposal.
+    scan, gather, row_pair : float
+        A row that a sweep looks at, a row that it takes, and a distance of such a row.
+    n_rows : int
+        Rows in all.
+    """
+
+    draw: float
+    pair: float
+    scan: float
+    gather: float
+    row_pair: float
+    n_rows: int
+
+    def sweep(self, share: float) -> tuple[float, float]:
+        """Return the fixed price of a sweep and its price per pending centre.
+
+        ``share`` is the part of all (row, centre) pairs that the last sweep computed.
+        """
+        fixed = self.n_rows * (self.scan + share * self.gather)
+        return fixed, self.n_rows * share * self.row_pair
+
+
+def costs_of(problem: Problem) -> Costs:
+    """Return the costs for the shape, precision and metric of a problem."""
+    n, d = problem.points.shape
+    width = problem.points.itemsize / 4
+    if problem.metric.family is Family.EUCLIDEAN:
+        pair = width * (0.1 + 0.06 * d)
+        row_pair = width * (0.12 + 0.045 * d)
+        gather = 0.5 * d * width
+    else:
+        pair = row_pair = width * (10.0 + 0.1 * d)
+        gather = 0.0
+    return Costs(draw=250.0, pair=pair, scan=0.4, gather=gather, row_pair=row_pair, n_rows=n)
+
+
+def sweep_is_due(
+    spent: float, proposals: float, known: int, wanted: int, swept: int, base: float, slope: float
+) -> bool:
+    """Tell whether a sweep now is cheaper than the rejections to be expected without one.
+
+    Proposals per seed grow like a power of the number of seeds since the last sweep (Σα²
+    falls like one); the power is read off what was seen since then. A sweep pays at the
+    latest when rejected proposals have cost as much as it: never more than twice the cost
+    of the best schedule in hindsight.
+    """
+    accepted = max(known - swept, 0.5)
+    price = base + slope * (known - swept)
+    if spent >= price:
+        return True
+    rate = max(proposals / accepted, 1.0)
+    # The rate seen is an average over the interval; 1.5 makes it the rate at its end.
+    power = min(2.0, 1.5 * np.log(rate) / np.log(max(known / swept, 1.1)))
+    seeds = known / (power + 1.0) * ((wanted / known) ** (power + 1.0) - 1.0)
+    return bool(spent / accepted * seeds * (1.0 - 1.0 / rate) >= price)

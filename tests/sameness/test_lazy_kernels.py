@@ -1,0 +1,120 @@
+"""Both sets of kernels of lazy k-means++ draw the same seeds and count the same work."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kseeds import FewerDistinctPointsWarning, kmeans_plusplus
+from tests.data import METRICS, ODDITIES, fit_for, points_of
+
+SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
+
+
+def both(X, k, **keywords):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerDistinctPointsWarning)
+        keywords = {"algorithm": "lazy", **keywords}
+        return (
+            kmeans_plusplus(X, k, kernels="plain", **keywords),
+            kmeans_plusplus(X, k, kernels="compiled", **keywords),
+        )
+
+
+@SETTINGS
+@given(
+    st.sampled_from(METRICS),
+    st.sampled_from(ODDITIES),
+    st.integers(2, 400),
+    st.sampled_from([1, 2, 3, 15, 16, 17, 70]),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from(["auto", "never", "always"]),
+    st.sampled_from([64, 8, 1]),
+    st.booleans(),
+    st.integers(0, 2**31),
+)
+def test_plain_equals_compiled(metric, kind, n, d, dtype, sweeps, batch, weighted, seed):
+    X = fit_for(metric, points_of(kind, n, d, seed)).astype(dtype)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 3, size=n).astype(float) if weighted else None
+    if weights is not None:
+        weights[:2] = 1.0
+    most = n if weights is None else int(np.count_nonzero(weights))
+    k = int(rng.integers(1, min(most, 150) + 1))
+    initial = X[: rng.integers(0, 5)]
+    plain, compiled = both(
+        X, k, metric=metric, sample_weight=weights, sweeps=sweeps, batch=batch,
+        initial_centers=initial, random_state=seed,
+    )  # fmt: skip
+    assert plain.indices.tolist() == compiled.indices.tolist()
+    assert plain.work == compiled.work
+    np.testing.assert_array_equal(plain.labels, compiled.labels)
+    if batch == 1:  # within a batch a row may be proposed twice
+        assert plain.work.distances <= n * (k + len(initial)), "a pair is computed once at most"
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_many_seeds(d):
+    """More seeds than a chunk, so that early exits and several groups of columns occur."""
+    X = points_of("random", 3000, d, 0).astype(np.float32)
+    plain, compiled = both(X, 900, random_state=1)
+    assert plain.indices.tolist() == compiled.indices.tolist()
+    assert plain.work == compiled.work
+    assert plain.work.refreshes > 0 or d > 3
+    assert plain.work.acceptances == 900 <= plain.work.proposals
+
+
+def test_threads_change_nothing():
+    """Long batches are shared out to threads, and so are first passes and sweeps."""
+    X = points_of("random", 20_000, 64, 0).astype(np.float32)
+    keywords = {"random_state": 1, "algorithm": "lazy", "kernels": "compiled"}
+    one = kmeans_plusplus(X, 3000, n_threads=1, **keywords)
+    for n_threads in (2, 5):
+        many = kmeans_plusplus(X, 3000, n_threads=n_threads, **keywords)
+        assert many.indices.tolist() == one.indices.tolist()
+        assert many.work == one.work
+        np.testing.assert_array_equal(many.labels, one.labels)
+
+
+def test_golden_indices():
+    """Same state, same seeds, from one version to the next."""
+    X = (np.arange(3000) * 7919 % 1009).reshape(1000, 3).astype(np.float64)
+    for found in both(X, 8, random_state=0):
+        assert found.indices.tolist() == GOLDEN
+
+
+GOLDEN = [190, 987, 525, 772, 591, 674, 760, 875]
+
+
+def test_labels_are_the_nearest_seeds():
+    X = points_of("clustered", 2000, 5, 3)
+    for found in both(X, 60, random_state=0):
+        gaps = np.sqrt(((X[:, None] - found.centers) ** 2).sum(axis=2))
+        np.testing.assert_array_equal(found.labels, gaps.argmin(axis=1))
+        np.testing.assert_allclose(found.distances, gaps.min(axis=1), atol=1e-9)
+
+
+def test_fewer_distances_than_the_paper():
+    for kind in ("random", "clustered"):
+        X = points_of(kind, 5000, 4, 0)
+        lazy = kmeans_plusplus(X, 200, random_state=0, algorithm="lazy")
+        paper = kmeans_plusplus(X, 200, random_state=0, algorithm="paper")
+        assert lazy.work.distances < paper.work.distances
+
+
+def test_a_compiled_function_equals_a_plain_one():
+    import numba
+
+    def hop(a, b):
+        return abs(a[0] - b[0]) ** 1.5 + abs(a[1] - b[1])
+
+    X = points_of("random", 300, 2, 0)
+    plain = kmeans_plusplus(X, 20, metric=hop, random_state=0)
+    compiled = kmeans_plusplus(X, 20, metric=numba.njit(hop), random_state=0)
+    assert plain.indices.tolist() == compiled.indices.tolist()
+    assert plain.algorithm == "lazy"
+    np.testing.assert_allclose(plain.distances, compiled.distances)
