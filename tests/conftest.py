@@ -22,6 +22,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="shift every random seed of the statistical tests, to try them on fresh draws",
     )
 
+    parser.addoption(
+        "--draws",
+        type=float,
+        default=1.0,
+        help="multiply the number of draws of the statistical tests",
+    )
+
+
+@pytest.fixture(scope="session")
+def draws_factor(request: pytest.FixtureRequest) -> float:
+    return float(request.config.getoption("--draws"))
+
 
 @pytest.fixture(scope="session")
 def seed_offset(request: pytest.FixtureRequest) -> int:

@@ -217,6 +217,7 @@ def _seed(
             drawn = run(table.method(methods, algorithm), problem)
     finally:
         problem.progress.close()
+    drawn.work.rows = len(problem.points)
     indices = _complete(problem, drawn.indices)
     return Seeding(
         centers=prepared.values[indices],

@@ -71,6 +71,7 @@ class _RichBar:
             columns.BarColumn(),
             columns.MofNCompleteColumn(),
             columns.TextColumn("{task.description}"),
+            columns.TextColumn("{task.fields[rate]}"),
             columns.TimeElapsedColumn(),
             columns.TimeRemainingColumn(),
             console=_stderr_console(),
@@ -81,8 +82,10 @@ class _RichBar:
     def update(self, done: int, total: int, unit: str) -> None:
         if self._task is None:
             self._bar.start()
-            self._task = self._bar.add_task(unit, total=total)
-        self._bar.update(self._task, completed=done, total=total, description=unit)
+            self._task = self._bar.add_task(unit, total=total, rate="")
+        speed = self._bar.tasks[self._task].speed
+        rate = f"{speed:,.0f}/s" if speed else ""
+        self._bar.update(self._task, completed=done, total=total, description=unit, rate=rate)
 
     def close(self) -> None:
         if self._task is not None:

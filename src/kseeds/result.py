@@ -34,6 +34,8 @@ class Work:
         Rows that lazy k-means++ proposed, and how many of them became seeds.
     refreshes : int
         Times that lazy k-means++ brought many bounds up to date at once.
+    rows : int
+        Rows of the data.
     """
 
     distances: int = 0
@@ -45,6 +47,12 @@ class Work:
     proposals: int = 0
     acceptances: int = 0
     refreshes: int = 0
+    rows: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Distance computations in passes: one centre against every row is one pass."""
+        return self.distances / max(self.rows, 1)
 
 
 @dataclass

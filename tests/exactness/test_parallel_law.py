@@ -29,7 +29,7 @@ INPUTS = {
 
 @pytest.mark.parametrize("name", INPUTS)
 @pytest.mark.parametrize("way", WAYS)
-def test_the_whole_follows_the_law(way, name, seed_offset):
+def test_the_whole_follows_the_law(way, name, seed_offset, draws_factor):
     points, weights, k, oversampling, rounds = INPUTS[name]
     law = parallel_law(points, weights, k, oversampling, rounds)
     draws = [
@@ -39,7 +39,7 @@ def test_the_whole_follows_the_law(way, name, seed_offset):
                 sample_weight=weights, random_state=seed_offset + t, n_threads=1, **WAYS[way],
             ).indices.tolist()
         )
-        for t in range(4_000)
+        for t in range(int(4_000 * draws_factor))
     ]  # fmt: skip
     assert chi_square_p(law, draws) > REJECT
 

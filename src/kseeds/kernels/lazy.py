@@ -15,9 +15,9 @@ import numpy as np
 from kseeds.compile import COLUMNS, inlined, kernel
 from kseeds.kernels.catch_up import catch_up_row, catch_up_tile, squares
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance, sum_of_squares
-from kseeds.kernels.sum_tree import draw_row, mass_of, refresh_block, sum_blocks
+from kseeds.kernels.sum_tree import draw_rows, mass_of, refresh_block, sum_blocks
 from kseeds.methods.plusplus.lazy.costs import sweep_is_due
-from kseeds.methods.plusplus.lazy.state import BLOCK, CHUNK
+from kseeds.methods.plusplus.lazy.state import BLOCK
 
 
 @kernel
@@ -41,8 +41,7 @@ def first_pass(
 @kernel
 def propose(uniforms: Any, bounds: Any, weights: Any, tree: Any, rows: Any) -> None:
     """Draw a row for each uniform, in proportion to w·q."""
-    for b in range(uniforms.shape[0]):
-        rows[b] = draw_row(bounds, weights, tree, uniforms[b])
+    draw_rows(bounds, weights, tree, uniforms, rows)
 
 
 @kernel
@@ -53,11 +52,16 @@ def evaluate(
 ) -> int:  # fmt: skip
     """Let the proposals ``start`` to ``stop`` meet the ``known`` centres they have not met.
 
-    A proposal stops at the end of the first chunk of centres that holds a witness: a centre
-    nearer than √(u·q). Returns the distances computed.
+    A proposal stops after the first group of centres that holds a witness: a centre nearer
+    than √(u·q). Returns the distances computed.
     """
     sums = np.empty(COLUMNS, points.dtype)
     pairs, oldest = 0, known
+    touched = 0.0
+    for b in range(start, stop):
+        for j in range(0, points.shape[1], 16):
+            touched += points[rows[b], j]
+    sums[0] = touched
     for b in range(start, stop):
         i = rows[b]
         found[b], found_labels[b], seen[b] = bounds[i], labels[i], met[i]
@@ -69,10 +73,9 @@ def evaluate(
         last = min(first + COLUMNS, known)
         for b in range(start, stop):
             i = rows[b]
-            at = max(seen[b], first)
-            if at >= last or seen[b] < first:
-                continue
-            if first % CHUNK == 0 and found[b] < uniforms[b] * np.float64(bounds[i]):
+            at = seen[b]
+            rejected = found[b] < uniforms[b] * np.float64(bounds[i])
+            if rejected or at < first or at >= last:
                 continue
             pairs += last - at
             seen[b] = last
@@ -183,8 +186,8 @@ def run_batches(
             break
         propose(uniforms[batch, 0], bounds, weights, tree, rows)
         pairs = evaluate(
-            points, centers, columns, family, known, uniforms[batch, 1], rows, 0, rows.shape[0],
-            bounds, labels, met, found, found_labels, seen,
+            points, centers, columns, family, known, uniforms[batch, 1], rows, 0,
+            rows.shape[0], bounds, labels, met, found, found_labels, seen,
         )  # fmt: skip
         now, settled, more, wasted = settle(
             points, family, known, wanted, uniforms[batch, 1], rows, weights, bounds, labels,
@@ -219,29 +222,31 @@ def sweep(
     chosen = np.empty(COLUMNS, np.int64)
     size, pairs = 0, 0
     first_block, last_block = start // BLOCK, (stop + BLOCK - 1) // BLOCK
-    for b in range(first_block, last_block + 1):
-        if b < last_block:
-            if tree[leaves + b] < threshold or tree[leaves + b] <= 0.0:
+    weighted = weights.shape[0] > 0
+    for b in range(first_block, last_block):
+        if tree[leaves + b] < threshold or tree[leaves + b] <= 0.0:
+            continue
+        for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
+            mass = np.float64(bounds[i])
+            if weighted:
+                mass *= weights[i]
+            if mass < threshold or mass <= 0.0 or met[i] >= known:
                 continue
-            low, high = b * BLOCK, min((b + 1) * BLOCK, n)
-        else:
-            low, high = 0, 1  # one more turn, to empty the tile
-        for i in range(low, high):
-            if b < last_block:
-                mass = bounds[i] * (weights[i] if weights.shape[0] else 1.0)
-                if mass < threshold or mass <= 0.0 or met[i] >= known:
-                    continue
-                if family != EUCLIDEAN:
-                    pairs += catch_up_row(points, i, centers, known, family, bounds, labels, met)
-                    continue
-                chosen[size] = i
-                size += 1
-            if size == COLUMNS or (b == last_block and size > 0):
+            if family != EUCLIDEAN:
+                pairs += catch_up_row(points, i, centers, known, family, bounds, labels, met)
+                continue
+            chosen[size] = i
+            size += 1
+            if size == COLUMNS:
                 pairs += catch_up_tile(
                     points, centers, known, chosen, size, tile, sums, best, near,
                     bounds, labels, met,
                 )  # fmt: skip
                 size = 0
+    if size > 0:
+        pairs += catch_up_tile(
+            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, met
+        )
     for b in range(first_block, last_block):
         if not (tree[leaves + b] < threshold or tree[leaves + b] <= 0.0):
             tree[leaves + b] = mass_of(bounds, weights, b * BLOCK, min((b + 1) * BLOCK, n))

@@ -64,10 +64,10 @@ def draw(
         When to bring the bounds of all heavy rows up to date at once: when it pays, never, or
         after every batch. The seeds differ, their law does not.
     batch : {64, 8, 1}
-        Proposals drawn from the same bounds; by default 64, and 8 for few rows. The seeds
-        differ, their law does not.
+        Proposals drawn from the same bounds; by default 8 for few rows, 64 for more, and up
+        to 1024 for very many seeds. The seeds differ, their law does not.
     """
-    state = State.start(problem, batch or (64 if len(problem.points) >= _MANY else 8))
+    state = State.start(problem, batch or _batch_for(problem))
     with Workers(problem.n_threads) as workers, kernels_for(problem, workers, kernels) as engine:
         _first_centers(problem, purpose, state, engine)
         if not (problem.checked or _looks_sound(state)):
@@ -78,6 +78,17 @@ def draw(
     problem.progress.update(problem.n_clusters, problem.n_clusters, "seeds")
     nearest = Nearest(state.bounds, state.labels, state.known, state.met) if state.swept else None
     return Draw(state.indices[:found].copy(), work, nearest)
+
+
+def _batch_for(problem: Problem) -> int:
+    """Return how many proposals to draw at a time.
+
+    So few that a row is rarely proposed twice; more when there are so many seeds that reading
+    them all from memory is what a batch costs.
+    """
+    if len(problem.points) < _MANY:
+        return 8
+    return int(np.clip(problem.n_clusters // 64, 64, 1024))
 
 
 def _first_centers(problem: Problem, purpose: Purpose, state: State, engine: Kernels) -> None:

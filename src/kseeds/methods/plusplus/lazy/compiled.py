@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +9,7 @@ from kseeds.kernels import lazy as kernels
 from kseeds.kernels.sum_tree import sum_inner
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import State
+from kseeds.metrics import FloatArray
 from kseeds.threads import Workers
 
 _THREAD_NS = 600_000.0
@@ -58,8 +57,8 @@ class Compiled:
         price: tuple[float, float],
     ) -> int:
         """Settle batches until all seeds are found, no mass is left, or a sweep is due."""
-        if self._worth_threads(state, costs):
-            return self._run_on_threads(state, uniforms, costs, price)
+        if self._are_long(state, costs):
+            return self._run_long(state, uniforms, costs, price)
         counts = np.array([0.0, 0.0, state.spent, state.proposals_since_sweep])
         found = np.empty(state.batch, dtype=state.points.dtype)
         known, used = kernels.run_batches(
@@ -76,11 +75,12 @@ class Compiled:
         state.proposals_since_sweep = int(counts[3])
         return int(used)
 
-    def _worth_threads(self, state: State, costs: Costs) -> bool:
+    def _are_long(self, state: State, costs: Costs) -> bool:
+        """Tell whether the batches are long enough for threads."""
         batch = state.batch * (state.known - state.swept) * costs.pair
         return self._workers.n_threads > 1 and batch > _THREAD_NS
 
-    def _run_on_threads(
+    def _run_long(
         self,
         state: State,
         uniforms: npt.NDArray[np.float64],
@@ -94,15 +94,7 @@ class Compiled:
                 return used
             kernels.propose(draws, state.bounds, state.weights, state.tree, self._rows)
 
-            def evaluate(start: int, stop: int, thresholds: Any = thresholds) -> int:
-                pairs: int = kernels.evaluate(
-                    state.points, state.centers, state.columns, state.family, state.known,
-                    thresholds, self._rows, start, stop, state.bounds, state.labels, state.met,
-                    found, self._labels, self._seen,
-                )  # fmt: skip
-                return pairs
-
-            pairs = sum(self._workers.over_blocks(evaluate, state.batch, 8))
+            pairs = self._evaluate(state, thresholds, found)
             now, settled, more, wasted = kernels.settle(
                 state.points, state.family, state.known, state.wanted, thresholds, self._rows,
                 state.weights, state.bounds, state.labels, state.met, found, self._labels,
@@ -117,6 +109,21 @@ class Compiled:
             if sweep_is_due(*state.waste, *price):
                 return used + 1
         return len(uniforms)
+
+    def _evaluate(
+        self, state: State, thresholds: npt.NDArray[np.float64], found: FloatArray
+    ) -> int:
+        """Let the proposals meet the pending centres; return the distances computed."""
+
+        def task(start: int, stop: int) -> int:
+            pairs: int = kernels.evaluate(
+                state.points, state.centers, state.columns, state.family, state.known,
+                thresholds, self._rows, start, stop, state.bounds, state.labels,
+                state.met, found, self._labels, self._seen,
+            )  # fmt: skip
+            return pairs
+
+        return sum(self._workers.over_blocks(task, state.batch, max(8, state.batch // 8)))
 
     def sweep(self, state: State, threshold: float) -> int:
         """Let rows of mass at least ``threshold`` meet all centres; return the distances."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from kseeds.distances import squared_distances
 from kseeds.meeting import in_order, meet
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
-from kseeds.methods.plusplus.lazy.state import BLOCK, CHUNK, State
+from kseeds.methods.plusplus.lazy.state import BLOCK, COLUMN_GROUP, State
 from kseeds.metrics import FloatArray
 
 _ELEMENTS = 1 << 18
@@ -20,11 +20,12 @@ class Plain:
 
     def first_pass(self, state: State) -> None:
         """Let every row meet the first centre; make the tree of sums."""
-        state.bounds[:] = squared_distances(state.points, state.centers[0], state.kind)
+        with np.errstate(over="ignore", invalid="ignore"):  # values may be unchecked yet
+            state.bounds[:] = squared_distances(state.points, state.centers[0], state.kind)
+            _sum_blocks(state, np.arange(-(-len(state.points) // BLOCK)))
         state.labels[:] = 0
         state.met[:] = 1
         state.swept = 1
-        _sum_blocks(state, np.arange(-(-len(state.points) // BLOCK)))
 
     def run(
         self,
@@ -152,11 +153,11 @@ def _evaluate(
     labels: npt.NDArray[np.int32],
     seen: npt.NDArray[np.int32],
 ) -> int:
-    """Let proposals meet the centres known before the batch, until the chunk of a witness."""
+    """Let proposals meet the centres known before the batch, until the group of a witness."""
     pairs, known = 0, state.known
     oldest = int(seen.min())
-    for first in range(oldest - oldest % CHUNK, known, CHUNK):
-        last = min(first + CHUNK, known)
+    for first in range(oldest - oldest % COLUMN_GROUP, known, COLUMN_GROUP):
+        last = min(first + COLUMN_GROUP, known)
         go = np.flatnonzero((seen >= first) & (seen < last) & (found >= limits))
         if len(go) == 0:
             continue

@@ -13,14 +13,11 @@ from kseeds.methods.plusplus.lazy.costs import Costs
 from kseeds.metrics import FloatArray, Kind
 from kseeds.result import Work
 
-CHUNK = 256
-"""Centres between two looks at whether a proposal is already rejected."""
-
 BLOCK = 64
 """Rows under one leaf of the tree of sums."""
 
 COLUMN_GROUP = 64
-"""Centres in a transposed group."""
+"""Centres in a transposed group; a proposal looks after each whether it is already rejected."""
 
 
 @dataclass

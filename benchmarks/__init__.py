@@ -1,0 +1,1 @@
+"""Timings and counts: python -m benchmarks.seeding, python -m benchmarks.calibrate."""
