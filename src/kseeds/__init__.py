@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kseeds.api import kmeans_parallel, kmeans_plusplus
+    from kseeds.assignment import Assignment, assign
     from kseeds.clock_queue import ClockQueue
     from kseeds.errors import FewerDistinctPointsWarning
     from kseeds.result import Seeding, Work
@@ -18,21 +19,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assignment",
     "ClockQueue",
     "FewerDistinctPointsWarning",
     "Seeding",
     "VPTree",
     "Work",
+    "assign",
     "kmeans_parallel",
     "kmeans_plusplus",
 ]
 
 _HOMES = {
+    "Assignment": "kseeds.assignment",
     "ClockQueue": "kseeds.clock_queue",
     "FewerDistinctPointsWarning": "kseeds.errors",
     "Seeding": "kseeds.result",
     "VPTree": "kseeds.vantage_tree",
     "Work": "kseeds.result",
+    "assign": "kseeds.assignment",
     "kmeans_parallel": "kseeds.api",
     "kmeans_plusplus": "kseeds.api",
 }

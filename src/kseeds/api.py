@@ -99,7 +99,6 @@ def kmeans_plusplus(
     name = check_algorithm("kmeans_plusplus", algorithm, table.PLUSPLUS)
     return _seed(
         X, n_clusters, name, table.PLUSPLUS, options,
-        choose=lambda problem: "lazy",
         run=lambda module, problem: module.draw(problem, **options),
         sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
         random_state=random_state, n_threads=n_threads, progress=progress,
@@ -139,11 +138,12 @@ def kmeans_parallel(
         Rounds of drawing candidates.
     sample_weight, metric, initial_centers, random_state, n_threads, progress
         As for `kmeans_plusplus`.
-    algorithm : {"auto", "naive", "paper"}
-        How to draw; never changes the law.
+    algorithm : {"auto", "fast", "naive", "paper"}
+        How to draw; never changes the law. All draw the same candidates.
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
-        tree without a radius).
+        tree without a radius). Of ``algorithm="fast"``: ``way`` ("plain", "brute" or
+        "tree"), how rows meet candidates.
 
     Returns
     -------
@@ -168,9 +168,6 @@ def kmeans_parallel(
     schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
     return _seed(
         X, n_clusters, name, table.PARALLEL, options,
-        choose=lambda problem: table.choose_parallel(
-            problem, schedule.oversampling * schedule.rounds * problem.n_clusters
-        ),
         run=lambda module, problem: module.draw(problem, schedule, **options),
         sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
         random_state=random_state, n_threads=n_threads, progress=progress,
@@ -184,7 +181,6 @@ def _seed(
     methods: dict[str, str],
     options: dict[str, Any],
     *,
-    choose: Callable[[Problem], str],
     run: Callable[[Any, Problem], Draw],
     **arguments: Any,
 ) -> Seeding:
@@ -203,7 +199,7 @@ def _seed(
         X, n_clusters, **arguments, check_values=not reads_once
     )
     if algorithm == "auto":
-        algorithm = choose(problem)
+        algorithm = next(iter(methods))
     if algorithm == "paper" and problem.metric.function is not None:
         raise ValueError(
             f"metric={problem.metric.name} is a function, which may break the triangle inequality "

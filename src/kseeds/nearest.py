@@ -1,4 +1,9 @@
-"""The nearest centre of every row: bringing what a method knows up to date."""
+"""The nearest centre of every row: one interface, several exact ways.
+
+Bringing every row up to date with a batch of centres is the step under k-means||, under the
+labels of a seeding and under `assign`. All ways leave the same labels, ties to the earlier
+centre, and the same distances.
+"""
 
 from __future__ import annotations
 
@@ -7,61 +12,133 @@ import numpy.typing as npt
 
 from kseeds.inputs.problem import Problem
 from kseeds.meeting import meet
-from kseeds.metrics import FloatArray, Kind
+from kseeds.metrics import Family, FloatArray, Metric
 from kseeds.patience import can_do_without, without_compiler
 from kseeds.result import Nearest
 from kseeds.threads import Workers, blocks_of
 
+WAYS = ("plain", "brute", "tree")
+
 _PLAIN_ROWS = 2048
+_TREE_DIMENSIONS = 8
+_TREE_PAYS = 250.0
+"""Nanoseconds a row that brute force must be expected to take for a tree to be built."""
+_BATCH_PAYS = 40.0
+"""Nanoseconds a row that brute force must take with one batch for the tree to be used."""
 
 
-def catch_up(
-    points: FloatArray, nearest: Nearest, centers: FloatArray, kind: Kind, workers: Workers
-) -> int:
-    """Let every row meet those of ``centers`` it has not met; return the distances computed."""
-    met = nearest.met_by_row
-    if met is None:
-        met = np.full(len(points), nearest.met, dtype=np.int32)
-    nearest.met, nearest.met_by_row = len(centers), None
-    oldest = int(met.min())
-    seconds = 3e-9 * points.size * (len(centers) - oldest)
-    if callable(kind) or can_do_without(seconds):
-        with without_compiler():
-            pairs = int((len(centers) - met).sum())
-            for lo, hi in blocks_of(len(points), _PLAIN_ROWS):
-                nearest.squared[lo:hi], nearest.labels[lo:hi] = meet(
-                    points[lo:hi], centers, oldest, kind,
-                    nearest.squared[lo:hi], nearest.labels[lo:hi],
-                )  # fmt: skip
-            return pairs
-    from kseeds.kernels.catch_up import brute_force
+class CatchUp:
+    """Lets every row meet batches of centres, one batch after the other.
 
-    def task(start: int, stop: int) -> int:
-        computed: int = brute_force(
-            points, start, stop, centers, int(kind), nearest.squared, nearest.labels, met
-        )
-        return computed
+    Parameters
+    ----------
+    points : ndarray
+        Prepared points.
+    metric : Metric
+        Their metric.
+    workers : Workers
+        Threads to use.
+    expected : float
+        How many centres the rows will meet in all; decides what is worth building.
+    way : {"plain", "brute", "tree"}, optional
+        Plain NumPy, compiled brute force, or a tree over the points; chosen by default.
+    """
 
-    return sum(workers.over_blocks(task, len(points), _rows_a_task(points, workers)))
+    def __init__(
+        self,
+        points: FloatArray,
+        metric: Metric,
+        workers: Workers,
+        expected: float,
+        way: str | None = None,
+    ) -> None:
+        self._points, self._metric, self._workers = points, metric, workers
+        self.way = way or choose_way(points, metric, expected)
+        self._forced = way is not None
+        self._tree = None
+        if self.way == "tree":
+            from kseeds.point_tree import PointTree
+
+            self._tree = PointTree(points, metric, workers)
+
+    def meet(self, nearest: Nearest, centers: FloatArray) -> tuple[int, int]:
+        """Let every row meet ``centers``, of which it has met the first few already.
+
+        Returns the distances computed and the nodes of trees visited.
+        """
+        met = nearest.met_by_row
+        if met is None:
+            met = np.full(len(self._points), nearest.met, dtype=np.int32)
+        oldest = int(met.min())
+        nearest.met, nearest.met_by_row = len(centers), None
+        if oldest == len(centers):
+            return 0, 0
+        if self.way == "plain":
+            with without_compiler():
+                return self._meet_plainly(nearest, centers, oldest), 0
+        batch = (len(centers) - oldest) * _pair_cost(self._points)
+        if self._tree is not None and (self._forced or batch >= _BATCH_PAYS):
+            new = np.ascontiguousarray(centers[oldest:])
+            return self._tree.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
+        return self._meet_by_brute_force(nearest, centers, met), 0
+
+    def _meet_plainly(self, nearest: Nearest, centers: FloatArray, oldest: int) -> int:
+        for lo, hi in blocks_of(len(self._points), _PLAIN_ROWS):
+            nearest.squared[lo:hi], nearest.labels[lo:hi] = meet(
+                self._points[lo:hi], centers, oldest, self._metric.kind,
+                nearest.squared[lo:hi], nearest.labels[lo:hi],
+            )  # fmt: skip
+        return len(self._points) * (len(centers) - oldest)
+
+    def _meet_by_brute_force(
+        self, nearest: Nearest, centers: FloatArray, met: npt.NDArray[np.int32]
+    ) -> int:
+        from kseeds.kernels.catch_up import brute_force
+
+        def task(start: int, stop: int) -> int:
+            computed: int = brute_force(
+                self._points, start, stop, centers, int(self._metric.family),
+                nearest.squared, nearest.labels, met,
+            )  # fmt: skip
+            return computed
+
+        n, threads = len(self._points), self._workers.n_threads
+        rows_a_task = max(4096, -(-n // (8 * 64 * threads)) * 64)
+        return sum(self._workers.over_blocks(task, n, rows_a_task))
 
 
-def _rows_a_task(points: FloatArray, workers: Workers) -> int:
-    """Return a multiple of 64 rows that gives every thread several tasks."""
-    return max(4096, -(-len(points) // (8 * 64 * workers.n_threads)) * 64)
+def _pair_cost(points: FloatArray) -> float:
+    """Return nanoseconds of brute force for one row and one centre."""
+    return float(points.itemsize / 4 * (0.07 + 0.035 * points.shape[1]))
+
+
+def choose_way(points: FloatArray, metric: Metric, expected: float) -> str:
+    """Return the way that is soonest done when every row meets so many centres."""
+    if metric.function is not None or can_do_without(3e-9 * points.size * expected):
+        return "plain"
+    few = metric.family is Family.EUCLIDEAN and points.shape[1] <= _TREE_DIMENSIONS
+    pays = expected * _pair_cost(points) >= _TREE_PAYS and len(points) >= 8192
+    return "tree" if few and pays and len(points) < 2**31 else "brute"
+
+
+def mass_of(nearest: Nearest, weights: npt.NDArray[np.float64] | None, workers: Workers) -> float:
+    """Return Σ w·d², summed in fixed blocks."""
+
+    def task(start: int, stop: int) -> float:
+        squared = nearest.squared[start:stop].astype(np.float64)
+        return float(squared.sum() if weights is None else squared @ weights[start:stop])
+
+    return sum(workers.over_blocks(task, len(nearest.squared)))
 
 
 def finish_nearest(
     problem: Problem, nearest: Nearest | None, indices: npt.NDArray[np.int64]
 ) -> tuple[Nearest, float]:
     """Return the nearest of all centres for every row, and Σ w·d²."""
-    points, weights = problem.points, problem.weights
+    points = problem.points
     centers = np.concatenate([problem.initial, points[indices]])
     state = Nearest.unmet(points) if nearest is None else nearest
+    oldest = state.met if state.met_by_row is None else int(state.met_by_row.min())
     with Workers(problem.n_threads) as workers:
-        catch_up(points, state, centers, problem.metric.kind, workers)
-
-        def mass(start: int, stop: int) -> float:
-            squared = state.squared[start:stop].astype(np.float64)
-            return float(squared.sum() if weights is None else squared @ weights[start:stop])
-
-        return state, sum(workers.over_blocks(mass, len(points)))
+        CatchUp(points, problem.metric, workers, len(centers) - oldest).meet(state, centers)
+        return state, mass_of(state, problem.weights, workers)

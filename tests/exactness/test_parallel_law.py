@@ -16,6 +16,8 @@ WAYS = {
     "naive": {"algorithm": "naive"},
     "paper": {"algorithm": "paper"},
     "paper, not in range": {"algorithm": "paper", "in_range": False},
+    "fast, plain": {"algorithm": "fast", "way": "plain"},
+    "fast, tree": {"algorithm": "fast", "way": "tree"},
 }
 REJECT = 1e-5
 
@@ -76,7 +78,7 @@ def test_inclusion_probability_of_every_row(seed_offset):
     assert min(p_values) > REJECT / len(p_values)
 
 
-@pytest.mark.parametrize("algorithm", ["naive", "paper"])
+@pytest.mark.parametrize("algorithm", ["naive", "paper", "fast"])
 def test_expected_number_of_candidates(algorithm):
     """Every round draws ℓ in expectation while no row is certain (erratum 5 gave 1.9ℓ)."""
     X = np.random.default_rng(0).normal(size=(5_000, 3))

@@ -11,7 +11,7 @@ from kseeds.inputs.arguments import (
     check_threads,
 )
 from kseeds.inputs.points import Prepared, prepare_like, prepare_points
-from kseeds.inputs.problem import Problem, prepare_problem
+from kseeds.inputs.problem import Problem, check_weights, prepare_problem
 
 __all__ = [
     "Prepared",
@@ -24,6 +24,7 @@ __all__ = [
     "check_radii",
     "check_random_state",
     "check_threads",
+    "check_weights",
     "prepare_like",
     "prepare_points",
     "prepare_problem",

@@ -88,7 +88,9 @@ def prepare_problem(
         raise ValueError(
             f"n_clusters={k} is more than the {n} rows of X; ask for at most {n} seeds."
         )
-    weights, scale = _check_weights(sample_weight, n, k)
+    weights, scale = check_weights(sample_weight, n)
+    if weights is not None:
+        _check_enough(int(np.count_nonzero(weights)), k)
     columns = prepared.values.shape[1]
     if initial_centers is None:
         initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
@@ -99,9 +101,16 @@ def prepare_problem(
     return problem, prepared, scale
 
 
-def _check_weights(
-    sample_weight: Any, n: int, k: int
-) -> tuple[npt.NDArray[np.float64] | None, float]:
+def _check_enough(positive: int, k: int) -> None:
+    if k > positive:
+        raise ValueError(
+            f"n_clusters={k} is more than the {positive} rows with positive sample_weight; ask "
+            f"for at most {positive} seeds."
+        )
+
+
+def check_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.float64] | None, float]:
+    """Return the weights, scaled to less than 2, and what they were divided by."""
     if sample_weight is None:
         return None, 1.0
     weights = np.ascontiguousarray(to_array(sample_weight, "sample_weight"), dtype=np.float64)
@@ -115,13 +124,9 @@ def _check_weights(
             f"sample_weight has {weights[bad[0]]} at row {bad[0]}; weights must be finite and "
             "0 or more."
         )
-    positive = int(np.count_nonzero(weights))
-    if k > positive:
+    if not weights.any():
         raise ValueError(
-            f"n_clusters={k} is more than the {positive} rows with positive sample_weight; ask "
-            f"for at most {positive} seeds."
-            if positive
-            else "sample_weight is 0 for every row; give at least one row a positive weight."
+            "sample_weight is 0 for every row; give at least one row a positive weight."
         )
     # A power of two is exact, so weights that differ by one draw the same seeds.
     scale = float(np.ldexp(1.0, int(np.frexp(weights.max())[1]) - 1))

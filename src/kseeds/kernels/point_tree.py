@@ -1,0 +1,270 @@
+"""A tree over the points: whole blocks of 64 rows learn that a centre is of no use to them.
+
+Built once, by median splits of the widest side, and used for every batch of centres. The
+leaves hold up to 64 rows as columns. A batch descends as a list: at every node a centre c is
+dropped if its nearest possible distance to the node's box exceeds
+
+    U = min( max α² of the node,  min over the list of the farthest possible distance² ),
+
+since then every row of the node has something nearer than c, or as near and met earlier.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kseeds.compile import COLUMNS, inlined, kernel
+from kseeds.kernels.catch_up import squares
+
+
+@inlined
+def _widest_side(points: Any, order: Any, low: int, high: int) -> int:
+    """Return the widest side of a sample of the rows."""
+    step = max(1, (high - low) // 64)
+    widest, width = 0, -1.0
+    for j in range(points.shape[1]):
+        smallest = largest = points[order[low], j]
+        for s in range(low, high, step):
+            value = points[order[s], j]
+            smallest = min(smallest, value)
+            largest = max(largest, value)
+        if largest - smallest > width:
+            widest, width = j, largest - smallest
+    return widest
+
+
+@inlined
+def _split(points: Any, order: Any, keys: Any, low: int, high: int, middle: int) -> None:
+    """Partition places low..high-1 of the order around the median of the widest side."""
+    side = _widest_side(points, order, low, high)
+    for s in range(low, high):
+        keys[s] = points[order[s], side]
+    first, last = low, high - 1
+    while first < last:
+        pivot = keys[(first + last) // 2]
+        a, b = first, last
+        while a <= b:
+            while keys[a] < pivot:
+                a += 1
+            while keys[b] > pivot:
+                b -= 1
+            if a <= b:
+                keys[a], keys[b] = keys[b], keys[a]
+                order[a], order[b] = order[b], order[a]
+                a += 1
+                b -= 1
+        if middle <= b:
+            last = b
+        elif middle >= a:
+            first = a
+        else:
+            break
+
+
+@kernel
+def split_in_two(points: Any, order: Any, keys: Any, low: int, high: int) -> int:
+    """Split a range of the order at its middle, a multiple of a leaf; return the middle."""
+    leaves = (high - low + COLUMNS - 1) // COLUMNS
+    middle = low + leaves // 2 * COLUMNS
+    _split(points, order, keys, low, high, middle)
+    return middle
+
+
+@kernel
+def build(
+    points: Any, order: Any, keys: Any, low: int, high: int,
+    left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
+) -> int:  # fmt: skip
+    """Build the tree over places ``low`` to ``high`` of the order; return its nodes.
+
+    Leaf number t of this tree holds places low + 64·t onward, as columns of ``tiles``; a leaf
+    has ``left = -1``. Parents come before their children.
+    """
+    d = points.shape[1]
+    first[0], last[0] = low, high
+    nodes, t = 1, 0
+    while t < nodes:
+        left[t], right[t] = -1, -1
+        if last[t] - first[t] > COLUMNS:
+            middle = first[t] + (last[t] - first[t] + COLUMNS - 1) // COLUMNS // 2 * COLUMNS
+            _split(points, order, keys, first[t], last[t], middle)
+            left[t], first[nodes], last[nodes] = nodes, first[t], middle
+            right[t], first[nodes + 1], last[nodes + 1] = nodes + 1, middle, last[t]
+            nodes += 2
+        t += 1
+    for t in range(nodes - 1, -1, -1):
+        if left[t] >= 0:
+            for j in range(d):
+                lower[t, j] = min(lower[left[t], j], lower[right[t], j])
+                upper[t, j] = max(upper[left[t], j], upper[right[t], j])
+            continue
+        base = (first[t] - low) // COLUMNS * d
+        for j in range(d):
+            lower[t, j] = upper[t, j] = points[order[first[t]], j]
+        for c in range(COLUMNS):
+            i = order[min(first[t] + c, last[t] - 1)]  # a short leaf repeats its last row
+            for j in range(d):
+                value = points[i, j]
+                tiles[base + j, c] = value
+                lower[t, j] = min(lower[t, j], value)
+                upper[t, j] = max(upper[t, j], value)
+    return nodes
+
+
+@inlined
+def _box_distances(
+    columns: Any, count: int, lower: Any, upper: Any, t: int, nearest: Any, farthest: Any
+) -> None:
+    """Write the squared distances of centres to the nearest and farthest place of a box.
+
+    ``columns`` holds the centres as columns; 64 at a time, so that the loops become vectors.
+    """
+    for g in range(0, count, COLUMNS):
+        nearest[g : g + COLUMNS] = 0.0
+        farthest[g : g + COLUMNS] = 0.0
+        near, far = nearest[g : g + COLUMNS], farthest[g : g + COLUMNS]
+        for j in range(lower.shape[1]):
+            low, high, values = lower[t, j], upper[t, j], columns[j, g : g + COLUMNS]
+            for c in range(COLUMNS):
+                below, above = low - values[c], values[c] - high
+                outside = below if below > above else above
+                inside = below if below < above else above
+                gap = outside if outside > 0.0 else below - below
+                near[c] += gap * gap
+                far[c] += inside * inside
+
+
+@inlined
+def _filter(
+    items: Any, columns: Any, count: int, kept_items: Any, kept_columns: Any, nearest: Any,
+    farthest: Any, lower: Any, upper: Any, t: int, largest: float, relative: float,
+) -> Any:  # fmt: skip
+    """Keep the centres of the parent's list that may matter to node t.
+
+    Returns how many, and which is the least far from its farthest place in the box.
+    ``nearest`` keeps the smallest possible squared distances of those kept.
+    """
+    _box_distances(columns, count, lower, upper, t, nearest, farthest)
+    champion, least = 0, farthest[0]
+    for k in range(1, count):
+        if farthest[k] < least:
+            champion, least = k, farthest[k]
+    champion = items[champion]
+    # Distances as computed, to boxes and to rows, err by less than the slack of the metric.
+    limit = min(largest, least * (1.0 + relative)) * (1.0 + relative)
+    kept = 0
+    for k in range(count):
+        if nearest[k] <= limit:
+            kept_items[kept], nearest[kept] = items[k], nearest[k]
+            for j in range(lower.shape[1]):
+                kept_columns[j, kept] = columns[j, k]
+            kept += 1
+    return kept, champion
+
+
+@inlined
+def _meet(
+    centers: Any, s: int, tiles: Any, base: int, offset: int, sums: Any, best: Any, near: Any
+) -> int:
+    """Let the rows of a leaf meet a centre; of equally near ones the earlier is kept."""
+    squares(centers, s, tiles, base, sums)
+    number = np.int32(offset + s)
+    for c in range(COLUMNS):
+        # Without short cuts, so that the loop becomes vectors.
+        nearer = (sums[c] < best[c]) | ((sums[c] == best[c]) & (number < near[c]))
+        best[c] = sums[c] if nearer else best[c]
+        near[c] = number if nearer else near[c]
+    return 1
+
+
+@inlined
+def depth_of(rows: int) -> int:
+    """Return the depth of a tree over so many rows."""
+    leaves, depth = (rows + COLUMNS - 1) // COLUMNS, 1
+    while leaves > 1:
+        leaves = (leaves + 1) // 2
+        depth += 1
+    return depth
+
+
+@kernel
+def improve(
+    centers: Any, offset: int, relative: float, order: Any, low: int, nodes: int,
+    left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
+    squared: Any, labels: Any,
+) -> Any:  # fmt: skip
+    """Let all rows of the tree meet ``centers``, numbered from ``offset``.
+
+    Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the
+    earlier. Returns the distances computed and the nodes visited.
+    """
+    m, d = centers.shape
+    largest = np.empty(nodes)
+    for t in range(nodes - 1, -1, -1):
+        if left[t] >= 0:
+            largest[t] = max(largest[left[t]], largest[right[t]])
+        else:
+            most = squared[order[first[t]]]
+            for s in range(first[t], last[t]):
+                most = max(most, squared[order[s]])
+            largest[t] = most
+    levels = depth_of(last[0] - first[0]) + 2
+    room = (m + COLUMNS - 1) // COLUMNS * COLUMNS
+    lists = np.empty((levels, room), np.int32)
+    columns = np.zeros((levels, d, room), centers.dtype)
+    counts = np.empty(levels, np.int64)
+    for k in range(m):
+        lists[0, k] = k
+        for j in range(d):
+            columns[0, j, k] = centers[k, j]
+    counts[0] = m
+    nearest, farthest = np.empty(room, centers.dtype), np.empty(room, centers.dtype)
+    stack = np.empty(2 * levels, np.int64)
+    depths = np.empty(2 * levels, np.int64)
+    sums = np.empty(COLUMNS, centers.dtype)
+    best = np.empty(COLUMNS, centers.dtype)
+    near = np.empty(COLUMNS, np.int32)
+    stack[0], depths[0], size = 0, 1, 1
+    computed, visited = 0, 0
+    while size > 0:
+        size -= 1
+        t, depth = stack[size], depths[size]
+        visited += 1
+        if largest[t] <= 0.0:
+            continue
+        kept, champion = _filter(
+            lists[depth - 1], columns[depth - 1], counts[depth - 1], lists[depth],
+            columns[depth], nearest, farthest, lower, upper, t, largest[t], relative,
+        )  # fmt: skip
+        counts[depth] = kept
+        if kept == 0:
+            continue
+        if left[t] >= 0:
+            stack[size], depths[size] = right[t], depth + 1
+            stack[size + 1], depths[size + 1] = left[t], depth + 1
+            size += 2
+            continue
+        rows = last[t] - first[t]
+        base = (first[t] - low) // COLUMNS * d * COLUMNS
+        for c in range(rows):
+            i = order[first[t] + c]
+            best[c], near[c] = squared[i], labels[i]
+        for c in range(rows, COLUMNS):
+            best[c] = -1.0
+        # The most promising centre first: once the rows know it, most others are too far.
+        computed += rows * _meet(centers, champion, tiles, base, offset, sums, best, near)
+        for k in range(kept):
+            if k % 8 == 0:
+                limit = 0.0
+                for c in range(rows):
+                    limit = max(limit, best[c])
+                limit *= 1.0 + relative
+            if nearest[k] <= limit and lists[depth, k] != champion:
+                s = lists[depth, k]
+                computed += rows * _meet(centers, s, tiles, base, offset, sums, best, near)
+        for c in range(rows):
+            i = order[first[t] + c]
+            squared[i], labels[i] = best[c], near[c]
+    return computed, visited

@@ -1,0 +1,48 @@
+"""k-means|| by the fastest exact catch-up for the shape of the data, reduced lazily.
+
+The candidates are those of the naive algorithm, whichever way the rows meet them. The
+reduction to k draws from the same law by lazy k-means++, with random numbers of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kseeds.inputs.problem import Problem
+from kseeds.methods.parallel import rounds
+from kseeds.methods.parallel.rounds import Schedule
+from kseeds.methods.plusplus import lazy
+from kseeds.metrics import FloatArray
+from kseeds.nearest import WAYS, CatchUp
+from kseeds.result import Draw, Nearest, Work
+from kseeds.threads import Workers
+
+OPTIONS = {"way": WAYS}
+
+
+def draw(problem: Problem, schedule: Schedule, *, way: str | None = None) -> Draw:
+    """Draw with one structure for all rounds.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to seed.
+    schedule : Schedule
+        How much to draw.
+    way : {"plain", "brute", "tree"}, optional
+        How rows meet candidates; chosen by default. Changes no candidate.
+    """
+    met = np.empty((0, problem.points.shape[1]), dtype=problem.points.dtype)
+    engine: CatchUp | None = None
+
+    def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+        nonlocal engine, met
+        if engine is None:
+            expected = 1 + schedule.oversampling * problem.n_clusters * schedule.rounds
+            engine = CatchUp(problem.points, problem.metric, workers, expected, way)
+        met = np.concatenate([met, centers])
+        computed, visited = engine.meet(nearest, met)
+        work.distances += computed
+        work.tree_nodes += visited
+
+    return rounds.draw(problem, schedule, catch_up, lazy.draw)

@@ -1,0 +1,147 @@
+"""Every way of meeting centres equals brute force, label for label."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kseeds import assign, kmeans_parallel, kmeans_plusplus
+from kseeds.distances import squared_distances
+from kseeds.inputs import prepare_points
+from kseeds.nearest import CatchUp, choose_way
+from kseeds.result import Nearest
+from kseeds.threads import Workers
+from tests.data import METRICS, ODDITIES, fit_for, points_of
+
+SETTINGS = settings(max_examples=120, deadline=None, derandomize=True)
+
+
+def run(prepared, centers, batches, way, n_threads=1):
+    """Let the rows meet the centres in batches; return the state and the distances computed."""
+    nearest, computed = Nearest.unmet(prepared.points), 0
+    with Workers(n_threads) as workers:
+        engine = CatchUp(prepared.points, prepared.metric, workers, len(centers), way)
+        for stop in batches:
+            computed += engine.meet(nearest, centers[:stop])[0]
+    return nearest, computed
+
+
+@SETTINGS
+@given(
+    st.sampled_from(ODDITIES),
+    st.sampled_from([1, 63, 64, 65, 300, 1500]),
+    st.sampled_from([1, 2, 3, 8, 15]),
+    st.sampled_from([1, 2, 64, 65, 200]),
+    st.sampled_from([np.float32, np.float64]),
+    st.integers(0, 2**31),
+)
+def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
+    X = points_of(kind, n + m, d, seed).astype(dtype)
+    rng = np.random.default_rng(seed)
+    prepared = prepare_points(X[:n], "euclidean")
+    own = prepared.points[rng.integers(0, n, size=m)]
+    centers = np.where(rng.random((m, 1)) < 0.5, own, X[n:] * dtype(prepared.factor))
+    centers = np.ascontiguousarray(centers)
+    batches = sorted({int(b) for b in rng.integers(1, m + 1, size=3)} | {m})
+    brute, pairs = run(prepared, centers, batches, "brute")
+    plain, _ = run(prepared, centers, batches, "plain")
+    tree, fewer = run(prepared, centers, batches, "tree")
+    np.testing.assert_array_equal(tree.squared, brute.squared)
+    np.testing.assert_array_equal(tree.labels, brute.labels)
+    np.testing.assert_array_equal(plain.squared, brute.squared)
+    np.testing.assert_array_equal(plain.labels, brute.labels)
+    assert fewer <= pairs == n * m
+    table = np.stack([squared_distances(prepared.points, c, prepared.metric.kind) for c in centers])
+    np.testing.assert_array_equal(brute.labels, table.argmin(axis=0))
+
+
+@pytest.mark.parametrize("way", ["brute", "tree"])
+def test_threads_change_nothing(way):
+    prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")
+    centers = np.ascontiguousarray(prepared.points[::100])
+    one, computed = run(prepared, centers, [40, 300], way, 1)
+    many, again = run(prepared, centers, [40, 300], way, 4)
+    np.testing.assert_array_equal(one.labels, many.labels)
+    np.testing.assert_array_equal(one.squared, many.squared)
+    assert computed == again
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_centres_within_ulps_of_the_bounds(dtype):
+    """Centres on the faces of boxes and at equal distances of rows, moved by a few ulps."""
+    grid = np.stack(np.meshgrid(*[np.arange(12.0)] * 3), axis=-1).reshape(-1, 3).astype(dtype)
+    rng = np.random.default_rng(0)
+    middles = grid[rng.integers(0, len(grid), 400)] + dtype(0.5)
+    nudged = np.nextafter(middles, rng.choice([-99, 99], size=middles.shape).astype(dtype))
+    prepared = prepare_points(grid * dtype(1.1), "euclidean")
+    centers = np.ascontiguousarray(np.concatenate([middles, nudged]) * dtype(1.1))
+    brute, _ = run(prepared, centers, [400, 800], "brute")
+    tree, _ = run(prepared, centers, [400, 800], "tree")
+    np.testing.assert_array_equal(tree.labels, brute.labels)
+    np.testing.assert_array_equal(tree.squared, brute.squared)
+
+
+def test_the_tree_prunes():
+    prepared = prepare_points(points_of("clustered", 20_000, 2, 0), "euclidean")
+    centers = np.ascontiguousarray(prepared.points[::40])
+    _, computed = run(prepared, centers, [500], "tree")
+    assert computed < 0.1 * 20_000 * 500
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_assign_is_the_nearest_centre(metric):
+    from tests.exactness.laws import DISTANCES
+
+    X = fit_for(metric, points_of("random", 120, 4, 0))
+    weights = np.random.default_rng(0).random(120)
+    found = assign(X[20:], X[:20], metric=metric, sample_weight=weights[20:], n_threads=2)
+    table = np.array([[DISTANCES[metric](x, c) for c in X[:20]] for x in X[20:]])
+    labels, distances = found
+    np.testing.assert_array_equal(labels, table.argmin(axis=1))
+    np.testing.assert_allclose(distances, table.min(axis=1), rtol=1e-7, atol=1e-7)
+    assert found.potential == pytest.approx((weights[20:] * distances**2).sum())
+
+
+def test_assign_agrees_with_the_labels_of_a_seeding():
+    X = points_of("clustered", 3000, 3, 0).astype(np.float32)
+    seeding = kmeans_plusplus(X, 40, random_state=0)
+    labels, distances = assign(X, seeding.centers)
+    np.testing.assert_array_equal(labels, seeding.labels)
+    np.testing.assert_allclose(distances, seeding.distances, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1.0]], np.empty((0, 1))), "centers is empty"),
+        (([[1.0]], [[1.0, 2.0]]), "centers has 2 columns but the data has 1"),
+        (([[np.nan]], [[1.0]]), "X has nan at row 0"),
+        (([[1.0]], [[np.inf]]), "centers has inf at row 0"),
+    ],
+)
+def test_assign_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        assign(*arguments)
+
+
+@pytest.mark.parametrize("way", ["plain", "brute", "tree"])
+def test_the_candidates_do_not_depend_on_the_way(way):
+    X = points_of("clustered", 4000, 3, 0)
+    naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")
+    fast = kmeans_parallel(X, 20, random_state=0, algorithm="fast", way=way)
+    brute = kmeans_parallel(X, 20, random_state=0, algorithm="fast", way="brute")
+    assert fast.work.candidates == naive.work.candidates
+    assert fast.indices.tolist() == brute.indices.tolist()
+    assert fast.work.distances <= naive.work.distances
+
+
+def test_the_tree_is_chosen_where_it_pays():
+    few = prepare_points(np.zeros((100_000, 3), dtype=np.float32), "euclidean")
+    many = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "euclidean")
+    assert choose_way(few.points, few.metric, 5000) == "tree"
+    assert choose_way(few.points, few.metric, 1e5) == "tree"
+    assert choose_way(many.points, many.metric, 1e5) == "brute"
+    function = prepare_points(np.zeros((9, 3)), lambda a, b: 0.0)
+    assert choose_way(function.points, function.metric, 1e9) == "plain"
