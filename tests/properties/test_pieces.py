@@ -123,13 +123,22 @@ def test_slack_covers_rounding_right_at_the_bound(metric, d, dtype, seed):
     without slack the rule prunes points whose computed distance to the new centre is smaller.
     """
     rng = np.random.default_rng(seed)
-    if metric in ("angular", "haversine"):
+    if metric in ("euclidean", "manhattan", "chebyshev") and seed % 2:
+        # Exactly half way, give or take an ulp in a coordinate: less than what sums lose.
+        a = np.zeros((300, d))
+        b = rng.normal(size=(300, d)).astype(dtype)
+        x = b / dtype(2.0)
+        nudged = np.nextafter(x, b if seed % 4 == 1 else a.astype(dtype))
+        x = np.where(rng.random(x.shape) < 0.2, nudged, x)
+        b = b.astype(np.float64)
+    elif metric in ("angular", "haversine"):
         a = rng.uniform(0.2, 1.2, size=(300, 2 if metric == "haversine" else d + 1))
     else:
         a = rng.normal(size=(300, d))
-    b = a + rng.normal(size=a.shape) * 1e-3
-    x = (a + b) / 2
-    x = np.nextafter(x.astype(dtype), rng.choice([-9, 9], size=x.shape).astype(dtype))
+    if a.any():
+        b = a + rng.normal(size=a.shape) * 1e-3
+        x = (a + b) / 2
+        x = np.nextafter(x.astype(dtype), rng.choice([-9, 9], size=x.shape).astype(dtype))
     everything = np.concatenate([a, b, x]).astype(dtype)
     prepared = prepare_points(everything, metric)
     a, b, x = prepared.points[:300], prepared.points[300:600], prepared.points[600:]

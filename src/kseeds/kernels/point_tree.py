@@ -17,6 +17,7 @@ import numpy as np
 
 from kseeds.compile import COLUMNS, inlined, kernel
 from kseeds.kernels.catch_up import squares
+from kseeds.kernels.select import select
 
 
 @inlined
@@ -41,26 +42,7 @@ def _split(points: Any, order: Any, keys: Any, low: int, high: int, middle: int)
     side = _widest_side(points, order, low, high)
     for s in range(low, high):
         keys[s] = points[order[s], side]
-    first, last = low, high - 1
-    while first < last:
-        pivot = keys[(first + last) // 2]
-        a, b = first, last
-        while a <= b:
-            while keys[a] < pivot:
-                a += 1
-            while keys[b] > pivot:
-                b -= 1
-            if a <= b:
-                keys[a], keys[b] = keys[b], keys[a]
-                order[a], order[b] = order[b], order[a]
-                a += 1
-                b -= 1
-        if middle <= b:
-            last = b
-        elif middle >= a:
-            first = a
-        else:
-            break
+    select(order, keys, low, high, middle)
 
 
 @kernel

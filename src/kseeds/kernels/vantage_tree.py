@@ -16,39 +16,10 @@ import numpy as np
 
 from kseeds.compile import kernel
 from kseeds.kernels.pairs import squared_distance
+from kseeds.kernels.select import select
 
 MAX_DEPTH = 64
 """Halving by rank bounds the depth by log2 of the number of items."""
-
-
-@kernel
-def _swap(order: Any, gaps: Any, a: int, b: int) -> None:
-    order[a], order[b] = order[b], order[a]
-    gaps[a], gaps[b] = gaps[b], gaps[a]
-
-
-@kernel
-def _select(order: Any, gaps: Any, low: int, high: int, rank: int) -> None:
-    """Partition places low..high-1 so that no gap before ``rank`` exceeds one after it."""
-    high -= 1
-    while low < high:
-        pivot = gaps[(low + high) // 2]
-        a, b = low, high
-        while a <= b:
-            while gaps[a] < pivot:
-                a += 1
-            while gaps[b] > pivot:
-                b -= 1
-            if a <= b:
-                _swap(order, gaps, a, b)
-                a += 1
-                b -= 1
-        if rank <= b:
-            high = b
-        elif rank >= a:
-            low = a
-        else:
-            break
 
 
 @kernel
@@ -92,7 +63,7 @@ def build(
                 gaps[s] = math.sqrt(squared_distance(points, order[low], points, order[s], family))
             computed += high - low - 1
             middle = (low + 1 + high) // 2
-            _select(order, gaps, low + 1, high, middle)
+            select(order, gaps, low + 1, high, middle)
             near[t], first[nodes], last[nodes] = nodes, low + 1, middle
             ranges[t, 0], ranges[t, 1] = _bounds(gaps, low + 1, middle)
             far[t], first[nodes + 1], last[nodes + 1] = nodes + 1, middle, high
