@@ -142,8 +142,8 @@ def kmeans_parallel(
         How to draw; never changes the law. All draw the same candidates.
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
-        tree without a radius). Of ``algorithm="fast"``: ``way`` ("plain", "brute" or
-        "tree"), how rows meet candidates.
+        tree without a radius). Of ``algorithm="fast"``: ``way`` ("plain", "brute",
+        "tree" or "sketch"), how rows meet candidates.
 
     Returns
     -------

@@ -7,6 +7,8 @@ centre, and the same distances.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,14 +19,20 @@ from kseeds.patience import can_do_without, without_compiler
 from kseeds.result import Nearest
 from kseeds.threads import Workers, blocks_of
 
-WAYS = ("plain", "brute", "tree")
+if TYPE_CHECKING:
+    from kseeds.point_tree import PointTree
+
+WAYS = ("plain", "brute", "tree", "sketch")
 
 _PLAIN_ROWS = 2048
 _TREE_DIMENSIONS = 8
-_TREE_PAYS = 250.0
+_TREE_PAYS = {"tree": 250.0, "sketch": 2000.0}
 """Nanoseconds a row that brute force must be expected to take for a tree to be built."""
-_BATCH_PAYS = 40.0
+_BATCH_PAYS = {"tree": 40.0, "sketch": 200.0}
 """Nanoseconds a row that brute force must take with one batch for the tree to be used."""
+_TREE_ROWS = 8192
+_USELESS = 0.1
+"""Share of all distances from which on a tree is given up: the data has no structure."""
 
 
 class CatchUp:
@@ -40,8 +48,9 @@ class CatchUp:
         Threads to use.
     expected : float
         How many centres the rows will meet in all; decides what is worth building.
-    way : {"plain", "brute", "tree"}, optional
-        Plain NumPy, compiled brute force, or a tree over the points; chosen by default.
+    way : {"plain", "brute", "tree", "sketch"}, optional
+        Plain NumPy, compiled brute force, a tree over the points, or a tree over sketches of
+        the points; chosen by default.
     """
 
     def __init__(
@@ -55,11 +64,20 @@ class CatchUp:
         self._points, self._metric, self._workers = points, metric, workers
         self.way = way or choose_way(points, metric, expected)
         self._forced = way is not None
-        self._tree = None
-        if self.way == "tree":
-            from kseeds.point_tree import PointTree
+        self._tree = self._plant() if self.way in _TREE_PAYS else None
 
-            self._tree = PointTree(points, metric, workers)
+    def _plant(self) -> PointTree | None:
+        """Return the tree, or None where sketches of the points turn out to be of no use."""
+        from kseeds.point_tree import PointTree
+        from kseeds.sketch import Sketch
+
+        sketch = None
+        if self.way == "sketch":
+            size = min(8, self._points.shape[1] + 1) if self._forced else None
+            sketch = Sketch(self._points, size)
+            if sketch.size == 0:
+                return None
+        return PointTree(self._points, self._metric, self._workers, sketch)
 
     def meet(self, nearest: Nearest, centers: FloatArray) -> tuple[int, int]:
         """Let every row meet ``centers``, of which it has met the first few already.
@@ -77,9 +95,12 @@ class CatchUp:
             with without_compiler():
                 return self._meet_plainly(nearest, centers, oldest), 0
         batch = (len(centers) - oldest) * _pair_cost(self._points)
-        if self._tree is not None and (self._forced or batch >= _BATCH_PAYS):
+        if self._tree is not None and (self._forced or batch >= _BATCH_PAYS[self.way]):
             new = np.ascontiguousarray(centers[oldest:])
-            return self._tree.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
+            counts = self._tree.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
+            if counts[0] > _USELESS * len(new) * len(self._points) and not self._forced:
+                self._tree = None
+            return counts
         return self._meet_by_brute_force(nearest, centers, met), 0
 
     def _meet_plainly(self, nearest: Nearest, centers: FloatArray, oldest: int) -> int:
@@ -116,9 +137,10 @@ def choose_way(points: FloatArray, metric: Metric, expected: float) -> str:
     """Return the way that is soonest done when every row meets so many centres."""
     if metric.function is not None or can_do_without(3e-9 * points.size * expected):
         return "plain"
-    few = metric.family is Family.EUCLIDEAN and points.shape[1] <= _TREE_DIMENSIONS
-    pays = expected * _pair_cost(points) >= _TREE_PAYS and len(points) >= 8192
-    return "tree" if few and pays and len(points) < 2**31 else "brute"
+    way = "tree" if points.shape[1] <= _TREE_DIMENSIONS else "sketch"
+    pays = expected * _pair_cost(points) >= _TREE_PAYS[way]
+    fits = metric.family is Family.EUCLIDEAN and _TREE_ROWS <= len(points) < 2**31
+    return way if pays and fits else "brute"
 
 
 def mass_of(nearest: Nearest, weights: npt.NDArray[np.float64] | None, workers: Workers) -> float:

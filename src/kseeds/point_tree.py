@@ -10,6 +10,7 @@ import numpy.typing as npt
 from kseeds.compile import COLUMNS
 from kseeds.kernels import point_tree as kernels
 from kseeds.metrics import FloatArray, Metric
+from kseeds.sketch import Sketch
 from kseeds.threads import Workers
 
 _PARTS = 32
@@ -30,10 +31,31 @@ class _Tree:
 
 
 class PointTree:
-    """Exact nearest centres for all rows, batch after batch; Euclidean, few dimensions."""
+    """Exact nearest centres for all rows, batch after batch; Euclidean.
 
-    def __init__(self, points: FloatArray, metric: Metric, workers: Workers) -> None:
+    Parameters
+    ----------
+    points : ndarray
+        The rows.
+    metric : Metric
+        Their metric.
+    workers : Workers
+        Threads to use.
+    sketch : Sketch, optional
+        Builds the tree over sketches of the points; without, over the points themselves, which
+        is better for few dimensions.
+    """
+
+    def __init__(
+        self, points: FloatArray, metric: Metric, workers: Workers, sketch: Sketch | None = None
+    ) -> None:
         self.metric = metric
+        self._rows = points
+        self._sketch = sketch
+        self._radius = 0.0
+        if self._sketch is not None:
+            points, self._radius = self._sketch.of(points, workers)
+            points.flags.writeable = False
         self._order = np.arange(len(points), dtype=np.int32)
         keys = np.empty(len(points), dtype=points.dtype)
         parts = [(0, len(points))]
@@ -80,11 +102,18 @@ class PointTree:
 
         Returns the distances computed and the nodes visited.
         """
+        sketches, absolute = centers, 0.0
+        if self._sketch is not None:
+            sketches, radius = self._sketch.of(centers, workers)
+            # Rounding of a sketch: of its coordinates, and of a rest that is a difference.
+            precision = max(4.0 * float(np.finfo(centers.dtype).eps), 4e-8)
+            absolute = precision * (self._radius + radius)
 
         def task(start: int, stop: int) -> tuple[int, int]:
             tree = self._trees[start]
             computed, visited = kernels.improve(
-                centers, offset, self.metric.relative, self._order, tree.low, tree.nodes,
+                sketches, centers, self._rows, self._sketch is not None, offset,
+                self.metric.relative, absolute, self._order, tree.low, tree.nodes,
                 tree.left, tree.right, tree.first, tree.last, tree.lower, tree.upper, tree.tiles,
                 squared, labels,
             )  # fmt: skip

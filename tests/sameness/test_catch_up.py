@@ -32,7 +32,7 @@ def run(prepared, centers, batches, way, n_threads=1):
 @given(
     st.sampled_from(ODDITIES),
     st.sampled_from([1, 63, 64, 65, 300, 1500]),
-    st.sampled_from([1, 2, 3, 8, 15]),
+    st.sampled_from([1, 2, 3, 8, 15, 16, 33]),
     st.sampled_from([1, 2, 64, 65, 200]),
     st.sampled_from([np.float32, np.float64]),
     st.integers(0, 2**31),
@@ -47,17 +47,20 @@ def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
     batches = sorted({int(b) for b in rng.integers(1, m + 1, size=3)} | {m})
     brute, pairs = run(prepared, centers, batches, "brute")
     plain, _ = run(prepared, centers, batches, "plain")
-    tree, fewer = run(prepared, centers, batches, "tree")
-    np.testing.assert_array_equal(tree.squared, brute.squared)
-    np.testing.assert_array_equal(tree.labels, brute.labels)
+    for way in ("tree", "sketch"):
+        tree, fewer = run(prepared, centers, batches, way)
+        np.testing.assert_array_equal(tree.squared, brute.squared)
+        np.testing.assert_array_equal(tree.labels, brute.labels)
+        assert fewer <= pairs
     np.testing.assert_array_equal(plain.squared, brute.squared)
     np.testing.assert_array_equal(plain.labels, brute.labels)
-    assert fewer <= pairs == n * m
+    assert pairs == n * m
     table = np.stack([squared_distances(prepared.points, c, prepared.metric.kind) for c in centers])
-    np.testing.assert_array_equal(brute.labels, table.argmin(axis=0))
+    found = table[brute.labels, np.arange(n)]  # another order of summation: up to rounding
+    np.testing.assert_allclose(found, table.min(axis=0), rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize("way", ["brute", "tree"])
+@pytest.mark.parametrize("way", ["brute", "tree", "sketch"])
 def test_threads_change_nothing(way):
     prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::100])
@@ -78,9 +81,24 @@ def test_centres_within_ulps_of_the_bounds(dtype):
     prepared = prepare_points(grid * dtype(1.1), "euclidean")
     centers = np.ascontiguousarray(np.concatenate([middles, nudged]) * dtype(1.1))
     brute, _ = run(prepared, centers, [400, 800], "brute")
-    tree, _ = run(prepared, centers, [400, 800], "tree")
-    np.testing.assert_array_equal(tree.labels, brute.labels)
-    np.testing.assert_array_equal(tree.squared, brute.squared)
+    for way in ("tree", "sketch"):
+        tree, _ = run(prepared, centers, [400, 800], way)
+        np.testing.assert_array_equal(tree.labels, brute.labels)
+        np.testing.assert_array_equal(tree.squared, brute.squared)
+
+
+@pytest.mark.parametrize("way", ["plain", "sketch"])
+def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
+    """Two far groups: norms of 10⁶ drown distances of 10⁻³ in float32."""
+    rng = np.random.default_rng(0)
+    side = np.where(rng.random((500, 1)) < 0.5, 1000.0, -1000.0)
+    X = (side + 1e-3 * rng.normal(size=(500, 20))).astype(np.float32)
+    prepared = prepare_points(X, "euclidean")
+    centers = np.ascontiguousarray(prepared.points[:120])
+    brute, _ = run(prepared, centers, [50, 120], "brute")
+    other, _ = run(prepared, centers, [50, 120], way)
+    np.testing.assert_array_equal(other.labels, brute.labels)
+    np.testing.assert_array_equal(other.squared, brute.squared)
 
 
 def test_the_tree_prunes():
@@ -126,7 +144,7 @@ def test_assign_refuses(arguments, message):
         assign(*arguments)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch"])
 def test_the_candidates_do_not_depend_on_the_way(way):
     X = points_of("clustered", 4000, 3, 0)
     naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")
@@ -137,11 +155,37 @@ def test_the_candidates_do_not_depend_on_the_way(way):
     assert fast.work.distances <= naive.work.distances
 
 
+def test_sketches_never_lengthen_a_distance():
+    from kseeds.sketch import Sketch
+
+    X = points_of("badly scaled", 500, 20, 0)
+    for size in (1, 2, 8, 21):
+        sketch = Sketch(X, size)
+        sketches, radius = sketch.of(X, Workers(1))
+        true = np.sqrt(((X[:, None] - X[None, :50]) ** 2).sum(axis=2))
+        short = np.sqrt(((sketches[:, None] - sketches[None, :50]) ** 2).sum(axis=2))
+        assert (short <= true * (1 + 1e-9) + 4e-8 * 2 * radius).all()
+
+
+def test_data_without_structure_gets_no_sketch():
+    from kseeds.sketch import Sketch
+
+    rng = np.random.default_rng(0)
+    assert Sketch(rng.normal(size=(2000, 40))).size == 0
+    assert Sketch(np.zeros((2000, 40))).size == 0
+    flat = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 40))
+    assert Sketch(flat + 1e-3 * rng.normal(size=(2000, 40))).size == 8
+    high = rng.normal(size=(2000, 20)) @ rng.normal(size=(20, 300))
+    assert Sketch(high + rng.normal(size=(2000, 300))).size == 32
+
+
 def test_the_tree_is_chosen_where_it_pays():
     few = prepare_points(np.zeros((100_000, 3), dtype=np.float32), "euclidean")
     many = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "euclidean")
+    other = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "manhattan")
     assert choose_way(few.points, few.metric, 5000) == "tree"
     assert choose_way(few.points, few.metric, 1e5) == "tree"
-    assert choose_way(many.points, many.metric, 1e5) == "brute"
+    assert choose_way(many.points, many.metric, 1e5) == "sketch"
+    assert choose_way(other.points, other.metric, 1e5) == "brute"
     function = prepare_points(np.zeros((9, 3)), lambda a, b: 0.0)
     assert choose_way(function.points, function.metric, 1e9) == "plain"

@@ -11,12 +11,15 @@ since then every row of the node has something nearer than c, or as near and met
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from kseeds.compile import COLUMNS, inlined, kernel
 from kseeds.kernels.catch_up import squares
+from kseeds.kernels.lazy import squared_distance_in_order
+from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
 from kseeds.kernels.select import select
 
 
@@ -97,45 +100,66 @@ def build(
 
 @inlined
 def _box_distances(
-    columns: Any, count: int, lower: Any, upper: Any, t: int, nearest: Any, farthest: Any
-) -> None:
+    columns: Any, count: int, lower: Any, upper: Any, t: int, sketched: bool,
+    nearest: Any, farthest: Any,
+) -> None:  # fmt: skip
     """Write the squared distances of centres to the nearest and farthest place of a box.
 
     ``columns`` holds the centres as columns; 64 at a time, so that the loops become vectors.
+    The last coordinate of a sketch is the norm of what the others leave out; such remainders
+    may point away from each other, so that their norms add up in the farthest case.
     """
+    d = lower.shape[1]
     for g in range(0, count, COLUMNS):
         nearest[g : g + COLUMNS] = 0.0
         farthest[g : g + COLUMNS] = 0.0
         near, far = nearest[g : g + COLUMNS], farthest[g : g + COLUMNS]
-        for j in range(lower.shape[1]):
+        for j in range(d):
             low, high, values = lower[t, j], upper[t, j], columns[j, g : g + COLUMNS]
+            sign = low - low + 1 if sketched and j == d - 1 else low - low - 1
             for c in range(COLUMNS):
                 below, above = low - values[c], values[c] - high
                 outside = below if below > above else above
-                inside = below if below < above else above
                 gap = outside if outside > 0.0 else below - below
+                # The farther side, or the sum of norms: −(value − high) is high − value.
+                opposite = high + sign * values[c]
+                across = opposite if opposite > -below else -below
                 near[c] += gap * gap
-                far[c] += inside * inside
+                far[c] += across * across
+
+
+@inlined
+def widened(squared: float, relative: float, absolute: float) -> float:
+    """Return a squared distance with the slack of a computed one added.
+
+    Distances as computed, to boxes and to rows, err by less than a factor 1 + relative, and
+    sketches by ``absolute`` in addition.
+    """
+    if absolute == 0.0:
+        return squared * (1.0 + relative)
+    distance = math.sqrt(squared) + absolute
+    return distance * distance * (1.0 + relative)
 
 
 @inlined
 def _filter(
     items: Any, columns: Any, count: int, kept_items: Any, kept_columns: Any, nearest: Any,
-    farthest: Any, lower: Any, upper: Any, t: int, largest: float, relative: float,
+    farthest: Any, lower: Any, upper: Any, t: int, largest: float, sketched: bool,
+    relative: float, absolute: float,
 ) -> Any:  # fmt: skip
     """Keep the centres of the parent's list that may matter to node t.
 
     Returns how many, and which is the least far from its farthest place in the box.
     ``nearest`` keeps the smallest possible squared distances of those kept.
     """
-    _box_distances(columns, count, lower, upper, t, nearest, farthest)
+    _box_distances(columns, count, lower, upper, t, sketched, nearest, farthest)
     champion, least = 0, farthest[0]
     for k in range(1, count):
         if farthest[k] < least:
             champion, least = k, farthest[k]
     champion = items[champion]
-    # Distances as computed, to boxes and to rows, err by less than the slack of the metric.
-    limit = min(largest, least * (1.0 + relative)) * (1.0 + relative)
+    reach = min(largest, widened(least, relative, absolute))
+    limit = widened(reach, relative, absolute)
     kept = 0
     for k in range(count):
         if nearest[k] <= limit:
@@ -149,7 +173,7 @@ def _filter(
 @inlined
 def _meet(
     centers: Any, s: int, tiles: Any, base: int, offset: int, sums: Any, best: Any, near: Any
-) -> int:
+) -> None:
     """Let the rows of a leaf meet a centre; of equally near ones the earlier is kept."""
     squares(centers, s, tiles, base, sums)
     number = np.int32(offset + s)
@@ -158,7 +182,34 @@ def _meet(
         nearer = (sums[c] < best[c]) | ((sums[c] == best[c]) & (number < near[c]))
         best[c] = sums[c] if nearer else best[c]
         near[c] = number if nearer else near[c]
-    return 1
+
+
+@inlined
+def _meet_in_sketch(
+    sketches: Any, centers: Any, s: int, tiles: Any, base: int, points: Any, order: Any,
+    start: int, rows: int, offset: int, relative: float, absolute: float,
+    sums: Any, limits: Any, best: Any, near: Any,
+) -> int:  # fmt: skip
+    """Let the rows of a leaf meet a centre, looking at whole rows only where the sketch must.
+
+    Returns how many whole rows were looked at.
+    """
+    least = squares(sketches, s, tiles, base, sums)
+    looked = 0
+    number = np.int32(offset + s)
+    for c in range(rows):
+        if sums[c] > limits[c]:
+            continue
+        looked += 1
+        i = order[start + c]
+        # The order of this sum is not that of the others: it may only exclude.
+        if sum_of_squares(points, i, centers, s) * (1.0 - relative) > best[c]:
+            continue
+        distance = squared_distance_in_order(points, i, centers, s, EUCLIDEAN)
+        if distance < best[c] or (distance == best[c] and number < near[c]):
+            best[c], near[c] = distance, number
+            limits[c] = widened(np.float64(distance), relative, absolute)
+    return looked if least >= 0.0 else 0
 
 
 @inlined
@@ -173,16 +224,19 @@ def depth_of(rows: int) -> int:
 
 @kernel
 def improve(
-    centers: Any, offset: int, relative: float, order: Any, low: int, nodes: int,
+    sketches: Any, centers: Any, points: Any, sketched: bool, offset: int, relative: float,
+    absolute: float, order: Any, low: int, nodes: int,
     left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
     squared: Any, labels: Any,
 ) -> Any:  # fmt: skip
     """Let all rows of the tree meet ``centers``, numbered from ``offset``.
 
     Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the
-    earlier. Returns the distances computed and the nodes visited.
+    earlier. With ``sketched`` the tree is over sketches, whose distances never exceed those of
+    the ``points`` but for ``absolute``; without, ``sketches`` are the centres. Returns the
+    distances of whole rows computed and the nodes visited.
     """
-    m, d = centers.shape
+    m, d = sketches.shape
     largest = np.empty(nodes)
     for t in range(nodes - 1, -1, -1):
         if left[t] >= 0:
@@ -200,7 +254,7 @@ def improve(
     for k in range(m):
         lists[0, k] = k
         for j in range(d):
-            columns[0, j, k] = centers[k, j]
+            columns[0, j, k] = sketches[k, j]
     counts[0] = m
     nearest, farthest = np.empty(room, centers.dtype), np.empty(room, centers.dtype)
     stack = np.empty(2 * levels, np.int64)
@@ -208,6 +262,8 @@ def improve(
     sums = np.empty(COLUMNS, centers.dtype)
     best = np.empty(COLUMNS, centers.dtype)
     near = np.empty(COLUMNS, np.int32)
+    limits = np.empty(COLUMNS, np.float64)
+    limit = np.inf
     stack[0], depths[0], size = 0, 1, 1
     computed, visited = 0, 0
     while size > 0:
@@ -218,7 +274,8 @@ def improve(
             continue
         kept, champion = _filter(
             lists[depth - 1], columns[depth - 1], counts[depth - 1], lists[depth],
-            columns[depth], nearest, farthest, lower, upper, t, largest[t], relative,
+            columns[depth], nearest, farthest, lower, upper, t, largest[t], sketched,
+            relative, absolute,
         )  # fmt: skip
         counts[depth] = kept
         if kept == 0:
@@ -235,17 +292,27 @@ def improve(
             best[c], near[c] = squared[i], labels[i]
         for c in range(rows, COLUMNS):
             best[c] = -1.0
+        if sketched:
+            for c in range(rows):
+                limits[c] = widened(np.float64(best[c]), relative, absolute)
         # The most promising centre first: once the rows know it, most others are too far.
-        computed += rows * _meet(centers, champion, tiles, base, offset, sums, best, near)
-        for k in range(kept):
+        for k in range(-1, kept):
             if k % 8 == 0:
                 limit = 0.0
                 for c in range(rows):
-                    limit = max(limit, best[c])
-                limit *= 1.0 + relative
-            if nearest[k] <= limit and lists[depth, k] != champion:
-                s = lists[depth, k]
-                computed += rows * _meet(centers, s, tiles, base, offset, sums, best, near)
+                    limit = max(limit, np.float64(best[c]))
+                limit = widened(limit, relative, absolute)
+            if k >= 0 and (nearest[k] > limit or lists[depth, k] == champion):
+                continue
+            s = champion if k < 0 else lists[depth, k]
+            if sketched:
+                computed += _meet_in_sketch(
+                    sketches, centers, s, tiles, base, points, order, first[t], rows, offset,
+                    relative, absolute, sums, limits, best, near,
+                )  # fmt: skip
+            else:
+                _meet(sketches, s, tiles, base, offset, sums, best, near)
+                computed += rows
         for c in range(rows):
             i = order[first[t] + c]
             squared[i], labels[i] = best[c], near[c]
