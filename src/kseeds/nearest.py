@@ -30,6 +30,8 @@ _TREE_PAYS = {"tree": 250.0, "sketch": 2000.0}
 """Nanoseconds a row that brute force must be expected to take for a tree to be built."""
 _BATCH_PAYS = {"tree": 40.0, "sketch": 200.0}
 """Nanoseconds a row that brute force must take with one batch for the tree to be used."""
+_LARGE_SKETCH_PAYS = 40_000.0
+"""The same for sketches of more than 8 coordinates."""
 _TREE_ROWS = 8192
 _USELESS = 0.1
 """Share of all distances from which on a tree is given up: the data has no structure."""
@@ -64,6 +66,7 @@ class CatchUp:
         self._points, self._metric, self._workers = points, metric, workers
         self.way = way or choose_way(points, metric, expected)
         self._forced = way is not None
+        self._expected = expected
         self._tree = self._plant() if self.way in _TREE_PAYS else None
 
     def _plant(self) -> PointTree | None:
@@ -75,9 +78,14 @@ class CatchUp:
         if self.way == "sketch":
             size = min(8, self._points.shape[1] + 1) if self._forced else None
             sketch = Sketch(self._points, size)
-            if sketch.size == 0:
+            if sketch.size == 0 or self._too_large(sketch.size):
                 return None
         return PointTree(self._points, self._metric, self._workers, sketch)
+
+    def _too_large(self, size: int) -> bool:
+        """Tell whether sketches of this size cost more than they are expected to save."""
+        brute_force = self._expected * _pair_cost(self._points)
+        return not self._forced and size > 8 and brute_force < _LARGE_SKETCH_PAYS
 
     def meet(self, nearest: Nearest, centers: FloatArray) -> tuple[int, int]:
         """Let every row meet ``centers``, of which it has met the first few already.
