@@ -20,12 +20,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from kseeds.distances import LANES
+from kseeds.layout import COLUMNS, LANES
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-COLUMNS = 64
-"""Columns that `column_sums` takes at a time."""
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 

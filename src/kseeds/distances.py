@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kseeds.layout import LANES
 from kseeds.metrics import Dissimilarity, Family, FloatArray, Kind
-
-LANES = 16
 
 ARC_SNAP = 4.0
 """Unit vectors closer than this many eps are the same direction: rounding put them apart."""

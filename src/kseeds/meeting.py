@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances import LANES, squared_distances
+from kseeds.distances import squared_distances
+from kseeds.layout import LANES
 from kseeds.metrics import Family, FloatArray, Kind
 
 

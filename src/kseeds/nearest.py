@@ -52,7 +52,8 @@ class CatchUp:
         How many centres the rows will meet in all; decides what is worth building.
     way : {"plain", "brute", "tree", "sketch"}, optional
         Plain NumPy, compiled brute force, a tree over the points, or a tree over sketches of
-        the points; chosen by default.
+        the points; chosen by default. A way that the metric does not allow gives way to one
+        that it does.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class CatchUp:
         way: str | None = None,
     ) -> None:
         self._points, self._metric, self._workers = points, metric, workers
-        self.way = way or choose_way(points, metric, expected)
+        self.way = _possible(metric, way or choose_way(points, metric, expected))
         self._forced = way is not None
         self._expected = expected
         self._tree = self._plant() if self.way in _TREE_PAYS else None
@@ -139,6 +140,13 @@ class CatchUp:
 def _pair_cost(points: FloatArray) -> float:
     """Return nanoseconds of brute force for one row and one centre."""
     return float(points.itemsize / 4 * (0.07 + 0.035 * points.shape[1]))
+
+
+def _possible(metric: Metric, way: str) -> str:
+    """Return ``way``, or what can stand in for it: trees are Euclidean, functions are plain."""
+    if metric.function is not None:
+        return "plain"
+    return way if metric.family is Family.EUCLIDEAN or way not in _TREE_PAYS else "brute"
 
 
 def choose_way(points: FloatArray, metric: Metric, expected: float) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.compile import COLUMNS
 from kseeds.kernels import point_tree as kernels
+from kseeds.layout import COLUMNS
 from kseeds.metrics import FloatArray, Metric
 from kseeds.sketch import Sketch
 from kseeds.threads import Workers

@@ -60,6 +60,23 @@ def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
     np.testing.assert_allclose(found, table.min(axis=0), rtol=1e-5, atol=0)
 
 
+def hop(a, b):
+    return float(abs(a[0] - b[0]) ** 1.5)
+
+
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch"])
+@pytest.mark.parametrize("metric", [*METRICS, hop])
+def test_every_metric_has_every_way_or_falls_back(metric, way):
+    X = points_of("random", 300, 3, 0)
+    X = X if callable(metric) else fit_for(metric, X)
+    prepared = prepare_points(X, metric)
+    centers = np.ascontiguousarray(prepared.points[:40])
+    found, _ = run(prepared, centers, [7, 40], way)
+    table = np.stack([squared_distances(prepared.points, c, prepared.metric.kind) for c in centers])
+    np.testing.assert_array_equal(found.labels, table.argmin(axis=0))
+    np.testing.assert_allclose(found.squared, table.min(axis=0), rtol=1e-12)
+
+
 @pytest.mark.parametrize("way", ["brute", "tree", "sketch"])
 def test_threads_change_nothing(way):
     prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import COLUMNS, column_sums, inlined, kernel
+from kseeds.compile import column_sums, inlined, kernel
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance
+from kseeds.layout import COLUMNS
 
 squares = column_sums("square")
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import COLUMNS, inlined, kernel
+from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import catch_up_row, catch_up_tile, squares
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance, sum_of_squares
 from kseeds.kernels.sum_tree import draw_rows, mass_of, refresh_block, sum_blocks
+from kseeds.layout import BLOCK, COLUMNS
 from kseeds.methods.plusplus.lazy.costs import sweep_is_due
-from kseeds.methods.plusplus.lazy.state import BLOCK
 
 
 @kernel
@@ -57,6 +57,8 @@ def evaluate(
     """
     sums = np.empty(COLUMNS, points.dtype)
     pairs, oldest = 0, known
+    # Reads a value of every cache line of the proposed rows: these reads do not wait for each
+    # other, and what follows finds the rows in cache.
     touched = 0.0
     for b in range(start, stop):
         for j in range(0, points.shape[1], 16):

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import COLUMNS, inlined, kernel
+from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import squares
 from kseeds.kernels.lazy import squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
 from kseeds.kernels.select import select
+from kseeds.layout import COLUMNS
 
 
 @inlined

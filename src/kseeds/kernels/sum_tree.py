@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import inlined, kernel, weighted_sum
-from kseeds.methods.plusplus.lazy.state import BLOCK
+from kseeds.layout import BLOCK
 
 mass_of = weighted_sum()
 

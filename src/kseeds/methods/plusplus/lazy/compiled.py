@@ -93,7 +93,6 @@ class Compiled:
             if state.known == state.wanted or state.total <= 0.0:
                 return used
             kernels.propose(draws, state.bounds, state.weights, state.tree, self._rows)
-
             pairs = self._evaluate(state, thresholds, found)
             now, settled, more, wasted = kernels.settle(
                 state.points, state.family, state.known, state.wanted, thresholds, self._rows,

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import squared_distances
+from kseeds.layout import BLOCK, COLUMNS
 from kseeds.meeting import in_order, meet
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
-from kseeds.methods.plusplus.lazy.state import BLOCK, COLUMN_GROUP, State
+from kseeds.methods.plusplus.lazy.state import State
 from kseeds.metrics import FloatArray
 
 _ELEMENTS = 1 << 18
@@ -156,8 +157,8 @@ def _evaluate(
     """Let proposals meet the centres known before the batch, until the group of a witness."""
     pairs, known = 0, state.known
     oldest = int(seen.min())
-    for first in range(oldest - oldest % COLUMN_GROUP, known, COLUMN_GROUP):
-        last = min(first + COLUMN_GROUP, known)
+    for first in range(oldest - oldest % COLUMNS, known, COLUMNS):
+        last = min(first + COLUMNS, known)
         go = np.flatnonzero((seen >= first) & (seen < last) & (found >= limits))
         if len(go) == 0:
             continue

@@ -9,15 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.problem import Problem
+from kseeds.layout import BLOCK, COLUMNS
 from kseeds.methods.plusplus.lazy.costs import Costs
 from kseeds.metrics import FloatArray, Kind
 from kseeds.result import Work
-
-BLOCK = 64
-"""Rows under one leaf of the tree of sums."""
-
-COLUMN_GROUP = 64
-"""Centres in a transposed group; a proposal looks after each whether it is already rejected."""
 
 
 @dataclass
@@ -54,7 +49,7 @@ class State:
         """Return the state in which no row has met any centre."""
         points, (n, d) = problem.points, problem.points.shape
         wanted = len(problem.initial) + problem.n_clusters
-        groups = -(-wanted // COLUMN_GROUP)
+        groups = -(-wanted // COLUMNS)
         leaves = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
         weights = np.empty(0) if problem.weights is None else problem.weights
         return cls(
@@ -65,7 +60,7 @@ class State:
             wanted=wanted,
             batch=batch,
             centers=np.empty((wanted, d), dtype=points.dtype),
-            columns=np.full((groups * d, COLUMN_GROUP), np.inf, dtype=points.dtype),
+            columns=np.full((groups * d, COLUMNS), np.inf, dtype=points.dtype),
             indices=np.empty(problem.n_clusters, dtype=np.int64),
             bounds=np.empty(n, dtype=points.dtype),
             labels=np.full(n, -1, dtype=np.int32),
@@ -86,7 +81,7 @@ class State:
     def add_center(self, point: FloatArray) -> None:
         """Append a centre in both layouts."""
         self.centers[self.known] = point
-        group, column = divmod(self.known, COLUMN_GROUP)
+        group, column = divmod(self.known, COLUMNS)
         d = len(point)
         self.columns[group * d : (group + 1) * d, column] = point
         self.known += 1
