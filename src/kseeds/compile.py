@@ -113,6 +113,41 @@ def weighted_sum() -> Callable[..., Any]:
     return compiled
 
 
+def box_sums() -> Callable[..., Any]:
+    """Return a kernel function ``f(lower, upper, t, T, first, added, near, far)``.
+
+    For the 64 points in the columns of ``T`` from ``first`` on: the squared distances to the
+    nearest and to the farthest place of the box of row t. Where ``added`` is 1 the last
+    coordinate is a norm, and norms add up in the farthest case.
+    """
+    if JIT_DISABLED:
+        return _interpreted_box_sums
+
+    @intrinsic
+    def compiled(
+        typingctx: Any, lower: Any, upper: Any, t: Any, T: Any, first: Any, added: Any,
+        near: Any, far: Any,
+    ) -> Any:  # fmt: skip
+        whole = types.intp
+        return types.none(lower, upper, whole, T, whole, whole, near, far), _emit_box_sums
+
+    return compiled
+
+
+def _interpreted_box_sums(
+    lower: Any, upper: Any, t: int, T: Any, first: int, added: int, near: Any, far: Any
+) -> None:
+    d = lower.shape[1]
+    columns = T[:, first : first + COLUMNS]
+    below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
+    gap = np.maximum(np.maximum(below, above), 0.0)
+    across = np.maximum(-below, -above)
+    if added:
+        across[d - 1] = upper[t, d - 1] + columns[d - 1]
+    near[first : first + COLUMNS] = (gap * gap).sum(axis=0)
+    far[first : first + COLUMNS] = (across * across).sum(axis=0)
+
+
 def _interpreted_weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
     part = values[start:stop].astype(np.float64)
     return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
@@ -294,3 +329,44 @@ def _emit_weighted_sum(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         with otherwise:
             emit(False)
     return builder.load(total)
+
+
+def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    vectors = _Vectors(sig.args[0].dtype, context, builder)
+    scalar = vectors.scalar
+    lower, upper, columns, near, far = (
+        context.make_array(sig.args[place])(context, builder, args[place])
+        for place in (0, 1, 3, 6, 7)
+    )
+    d = builder.extract_value(lower.shape, 1)
+    width = builder.extract_value(columns.shape, 1)
+    row = builder.mul(args[2], d)
+    parts = range(COLUMNS // LANES)
+    nears = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts]
+    fars = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts]
+
+    def larger(x: Any, y: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+
+    def add_square(total: Any, value: Any) -> None:
+        builder.store(builder.fadd(builder.load(total), builder.fmul(value, value)), total)
+
+    with cgutils.for_range_slice(builder, _INDEX(0), d, _INDEX(1), _INDEX) as (j, _):
+        low = vectors.spread(builder.load(builder.gep(lower.data, [builder.add(row, j)])))
+        high = vectors.spread(builder.load(builder.gep(upper.data, [builder.add(row, j)])))
+        is_last = builder.icmp_signed("==", builder.add(j, _INDEX(1)), d)
+        is_norm = builder.and_(is_last, builder.icmp_signed("!=", args[5], _INDEX(0)))
+        one, minus = ir.Constant(scalar, 1.0), ir.Constant(scalar, -1.0)
+        sign = vectors.spread(builder.select(is_norm, one, minus))
+        start = builder.add(builder.mul(j, width), args[4])
+        for part in parts:
+            value = vectors.load(columns.data, builder.add(start, _INDEX(part * LANES)))
+            below, above = builder.fsub(low, value), builder.fsub(value, high)
+            add_square(nears[part], larger(larger(below, above), vectors.zeros))
+            opposite = builder.fadd(high, builder.fmul(sign, value))
+            add_square(fars[part], larger(opposite, builder.fneg(below)))
+    for part in parts:
+        at = builder.add(args[4], _INDEX(part * LANES))
+        vectors.store(builder.load(nears[part]), near.data, at)
+        vectors.store(builder.load(fars[part]), far.data, at)
+    return context.get_dummy_value()

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import inlined, kernel
+from kseeds.compile import box_sums, inlined, kernel
 from kseeds.kernels.catch_up import squares
 from kseeds.kernels.lazy import squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
 from kseeds.kernels.select import select
 from kseeds.layout import COLUMNS
+
+_box_sums = box_sums()
 
 
 @inlined
@@ -100,36 +102,6 @@ def build(
 
 
 @inlined
-def _box_distances(
-    columns: Any, count: int, lower: Any, upper: Any, t: int, sketched: bool,
-    nearest: Any, farthest: Any,
-) -> None:  # fmt: skip
-    """Write the squared distances of centres to the nearest and farthest place of a box.
-
-    ``columns`` holds the centres as columns; 64 at a time, so that the loops become vectors.
-    The last coordinate of a sketch is the norm of what the others leave out; such remainders
-    may point away from each other, so that their norms add up in the farthest case.
-    """
-    d = lower.shape[1]
-    for g in range(0, count, COLUMNS):
-        nearest[g : g + COLUMNS] = 0.0
-        farthest[g : g + COLUMNS] = 0.0
-        near, far = nearest[g : g + COLUMNS], farthest[g : g + COLUMNS]
-        for j in range(d):
-            low, high, values = lower[t, j], upper[t, j], columns[j, g : g + COLUMNS]
-            sign = low - low + 1 if sketched and j == d - 1 else low - low - 1
-            for c in range(COLUMNS):
-                below, above = low - values[c], values[c] - high
-                outside = below if below > above else above
-                gap = outside if outside > 0.0 else below - below
-                # The farther side, or the sum of norms: −(value − high) is high − value.
-                opposite = high + sign * values[c]
-                across = opposite if opposite > -below else -below
-                near[c] += gap * gap
-                far[c] += across * across
-
-
-@inlined
 def widened(squared: float, relative: float, absolute: float) -> float:
     """Return a squared distance with the slack of a computed one added.
 
@@ -153,7 +125,10 @@ def _filter(
     Returns how many, and which is the least far from its farthest place in the box.
     ``nearest`` keeps the smallest possible squared distances of those kept.
     """
-    _box_distances(columns, count, lower, upper, t, sketched, nearest, farthest)
+    # The last coordinate of a sketch is the norm of what the others leave out. Such remainders
+    # may point away from each other, so that in the farthest case their norms add up.
+    for first in range(0, count, COLUMNS):
+        _box_sums(lower, upper, t, columns, first, int(sketched), nearest, farthest)
     champion, least = 0, farthest[0]
     for k in range(1, count):
         if farthest[k] < least:
@@ -172,17 +147,43 @@ def _filter(
 
 
 @inlined
-def _meet(
-    centers: Any, s: int, tiles: Any, base: int, offset: int, sums: Any, best: Any, near: Any
-) -> None:
-    """Let the rows of a leaf meet a centre; of equally near ones the earlier is kept."""
-    squares(centers, s, tiles, base, sums)
-    number = np.int32(offset + s)
+def _take(sums: Any, number: int, best: Any, near: Any) -> None:
+    """Make a centre the nearest of those rows of a leaf to which it is nearer."""
     for c in range(COLUMNS):
-        # Without short cuts, so that the loop becomes vectors.
-        nearer = (sums[c] < best[c]) | ((sums[c] == best[c]) & (number < near[c]))
+        nearer = sums[c] < best[c]
         best[c] = sums[c] if nearer else best[c]
         near[c] = number if nearer else near[c]
+
+
+@inlined
+def _search_leaf(
+    centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any, base: int,
+    rows: int, offset: int, relative: float, sums: Any, champions: Any, caps: Any,
+    best: Any, near: Any,
+) -> int:  # fmt: skip
+    """Let the rows of a leaf meet a list of centres, in order; return the distances computed.
+
+    The most promising centre is looked at first, for a cap on what can still be nearest, but
+    taken in its turn, so that of equally near centres the earlier is kept.
+    """
+    squares(centers, champion, tiles, base, champions)
+    for c in range(COLUMNS):
+        caps[c] = champions[c] if champions[c] < best[c] else best[c]
+    met, limit = 1, 0.0
+    for k in range(count):
+        if k % 8 == 0:
+            limit = 0.0
+            for c in range(rows):
+                limit = max(limit, min(caps[c], best[c]))
+            limit *= 1.0 + relative
+        s = items[k]
+        if s == champion:
+            _take(champions, offset + s, best, near)
+        elif nearest[k] <= limit:
+            squares(centers, s, tiles, base, sums)
+            _take(sums, offset + s, best, near)
+            met += 1
+    return met * rows
 
 
 @inlined
@@ -211,6 +212,31 @@ def _meet_in_sketch(
             best[c], near[c] = distance, number
             limits[c] = widened(np.float64(distance), relative, absolute)
     return looked if least >= 0.0 else 0
+
+
+@inlined
+def _search_sketched_leaf(
+    sketches: Any, centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any,
+    base: int, points: Any, order: Any, start: int, rows: int, offset: int, relative: float,
+    absolute: float, sums: Any, limits: Any, best: Any, near: Any,
+) -> int:  # fmt: skip
+    """Let the rows of a leaf meet a list of centres, the most promising one first."""
+    for c in range(rows):
+        limits[c] = widened(np.float64(best[c]), relative, absolute)
+    computed, limit = 0, 0.0
+    for k in range(-1, count):
+        if k % 8 == 0:
+            limit = 0.0
+            for c in range(rows):
+                limit = max(limit, np.float64(best[c]))
+            limit = widened(limit, relative, absolute)
+        if k >= 0 and (nearest[k] > limit or items[k] == champion):
+            continue
+        computed += _meet_in_sketch(
+            sketches, centers, champion if k < 0 else items[k], tiles, base, points, order,
+            start, rows, offset, relative, absolute, sums, limits, best, near,
+        )  # fmt: skip
+    return computed
 
 
 @inlined
@@ -248,7 +274,8 @@ def improve(
                 most = max(most, squared[order[s]])
             largest[t] = most
     levels = depth_of(last[0] - first[0]) + 2
-    room = (m + COLUMNS - 1) // COLUMNS * COLUMNS
+    # Whole groups, and a little more: coordinates a power of two apart would share cache sets.
+    room = (m + COLUMNS - 1) // COLUMNS * COLUMNS + 16
     lists = np.empty((levels, room), np.int32)
     columns = np.zeros((levels, d, room), centers.dtype)
     counts = np.empty(levels, np.int64)
@@ -263,8 +290,9 @@ def improve(
     sums = np.empty(COLUMNS, centers.dtype)
     best = np.empty(COLUMNS, centers.dtype)
     near = np.empty(COLUMNS, np.int32)
+    champions = np.empty(COLUMNS, centers.dtype)
+    caps = np.empty(COLUMNS, centers.dtype)
     limits = np.empty(COLUMNS, np.float64)
-    limit = np.inf
     stack[0], depths[0], size = 0, 1, 1
     computed, visited = 0, 0
     while size > 0:
@@ -294,26 +322,15 @@ def improve(
         for c in range(rows, COLUMNS):
             best[c] = -1.0
         if sketched:
-            for c in range(rows):
-                limits[c] = widened(np.float64(best[c]), relative, absolute)
-        # The most promising centre first: once the rows know it, most others are too far.
-        for k in range(-1, kept):
-            if k % 8 == 0:
-                limit = 0.0
-                for c in range(rows):
-                    limit = max(limit, np.float64(best[c]))
-                limit = widened(limit, relative, absolute)
-            if k >= 0 and (nearest[k] > limit or lists[depth, k] == champion):
-                continue
-            s = champion if k < 0 else lists[depth, k]
-            if sketched:
-                computed += _meet_in_sketch(
-                    sketches, centers, s, tiles, base, points, order, first[t], rows, offset,
-                    relative, absolute, sums, limits, best, near,
-                )  # fmt: skip
-            else:
-                _meet(sketches, s, tiles, base, offset, sums, best, near)
-                computed += rows
+            computed += _search_sketched_leaf(
+                sketches, centers, lists[depth], kept, champion, nearest, tiles, base, points,
+                order, first[t], rows, offset, relative, absolute, sums, limits, best, near,
+            )  # fmt: skip
+        else:
+            computed += _search_leaf(
+                sketches, lists[depth], kept, champion, nearest, tiles, base, rows, offset,
+                relative, sums, champions, caps, best, near,
+            )  # fmt: skip
         for c in range(rows):
             i = order[first[t] + c]
             squared[i], labels[i] = best[c], near[c]
