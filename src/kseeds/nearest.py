@@ -33,7 +33,7 @@ _BATCH_PAYS = {"tree": 40.0, "sketch": 200.0}
 _LARGE_SKETCH_PAYS = 40_000.0
 """The same for sketches of more than 8 coordinates."""
 _TREE_ROWS = 8192
-_USELESS = 0.1
+_USELESS = 0.25
 """Share of all distances from which on a tree is given up: the data has no structure."""
 
 
