@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -209,7 +210,9 @@ def _seed(
         try:
             drawn = run(table.method(methods, algorithm), problem)
         except UncheckedValuesError:
+            stream = problem.stream  # a generator must not be drawn from twice
             problem, prepared, weight_scale = prepare_problem(X, n_clusters, **arguments)
+            problem = replace(problem, stream=stream)
             drawn = run(table.method(methods, algorithm), problem)
     finally:
         problem.progress.close()

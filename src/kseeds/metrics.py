@@ -49,6 +49,8 @@ FAMILIES = {
 # Squares must neither overflow nor vanish. Inside these exponents of the largest value no
 # scaling is needed; outside, the data is multiplied by a power of two, which is exact.
 _SAFE_EXPONENTS = {np.dtype(np.float32): (-20, 40), np.dtype(np.float64): (-300, 400)}
+_LARGEST_SHIFT = {np.dtype(np.float32): 120, np.dtype(np.float64): 1000}
+"""Powers of two that the precision of the data holds itself, and so does their reciprocal."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tup
     if largest > 0.0:
         exponent = math.frexp(largest)[1]
         if not low <= exponent <= high:
-            factor = math.ldexp(1.0, -exponent)
+            most = _LARGEST_SHIFT[points.dtype]
+            factor = math.ldexp(1.0, max(-most, min(most, -exponent)))
     info = np.finfo(points.dtype)
     # The columns the kernel sees; the canonical summation of distances.py errs by less than
     # (columns + 8) roundings on the squared distance, so by less than that on the distance.

@@ -46,6 +46,14 @@ def test_seed_reads_and_writes(files, source, target):
     np.testing.assert_allclose(written, plain.centers)
 
 
+def test_a_csv_without_a_header_keeps_its_first_row(tmp_path):
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
+    done = run("seed", tmp_path / "x.csv", "-k", 4, "-o", tmp_path / "y.csv")
+    assert done.exit_code == 0, done.output
+    assert "300 of 3 columns" in done.output
+    assert csv.read_csv(tmp_path / "y.csv").column_names == ["row", "x0", "x1", "x2"]
+
+
 def test_weights_come_from_a_column(files):
     out = files / "y.csv"
     words = ("-k", 5, "--weights", "w", "--random-state", 1, "-o", out)

@@ -106,6 +106,28 @@ def test_scales_whose_squares_would_vanish_or_overflow(function, algorithm, dtyp
     np.testing.assert_allclose(found.distances, wanted, rtol=1e-2, atol=0)
 
 
+@every
+@both
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_subnormal_and_almost_infinite_values(function, algorithm, dtype):
+    X = np.random.default_rng(0).integers(1, 100, size=(60, 2)).astype(dtype)
+    info = np.finfo(dtype)
+    plain = function(X, 9, random_state=0, algorithm=algorithm)
+    for factor in (info.smallest_subnormal, dtype(2.0) ** (info.maxexp - 7)):
+        found = function(X * factor, 9, random_state=0, algorithm=algorithm)
+        assert found.indices.tolist() == plain.indices.tolist()
+        assert np.isfinite(found.distances).all()
+
+
+def test_a_generator_is_drawn_from_once():
+    X = points_of("random", 50, 3, 0)
+    runs = [
+        kmeans_plusplus(data, 9, random_state=np.random.default_rng(0)).indices.tolist()
+        for data in (X, np.ldexp(X, 900))  # the second is looked at twice
+    ]
+    assert runs[0] == runs[1]
+
+
 def test_weights_may_be_huge_or_tiny():
     X = points_of("random", 50, 3, 0)
     w = np.random.default_rng(0).random(50) + 0.5

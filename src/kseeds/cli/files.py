@@ -33,9 +33,7 @@ def read_table(path: Path, weights: str | None = None) -> Rows:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
         return Rows(values, None, [f"x{j}" for j in range(values.shape[-1])])
     if kind == ".csv":
-        from pyarrow import csv
-
-        table = csv.read_csv(path)
+        table = _read_csv(path)
     else:
         from pyarrow import parquet
 
@@ -50,6 +48,25 @@ def read_table(path: Path, weights: str | None = None) -> Rows:
         column = table[weights]
         table = table.drop_columns([weights])
     return Rows(table, column, list(table.column_names))
+
+
+def _read_csv(path: Path) -> Any:
+    """Read a .csv file; a first line that is all numbers is a row, not a header."""
+    from pyarrow import csv
+
+    table = csv.read_csv(path)
+    if not all(_is_number(name) for name in table.column_names):
+        return table
+    names = [f"x{j}" for j in range(table.num_columns)]
+    return csv.read_csv(path, read_options=csv.ReadOptions(column_names=names))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def write_seeds(path: Path, seeding: Seeding | None, columns: list[str]) -> None:
