@@ -24,6 +24,7 @@ from kseeds.layout import COLUMNS, LANES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
@@ -76,7 +77,8 @@ def lane_sum(term: str) -> Callable[..., Any]:
 def column_sums(term: str) -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, T, first, out)`` for one row against 64 columns.
 
-    ``out[c]`` becomes the sum over j of the term of ``A[i, j]`` and ``T[j, first + c]``, added
+    ``out[c]`` becomes the sum over j of the term of ``A[i, j]`` and the value ``first + c`` places
+    after the start of row j of ``T`` (so that ``first`` may lead to a later group of rows), added
     one j after the other (the order of `kseeds.distances` below 16 coordinates); the smallest
     of them is returned. All 64 sums stay in registers.
 
@@ -148,9 +150,15 @@ def _interpreted_box_sums(
     far[first : first + COLUMNS] = (across * across).sum(axis=0)
 
 
+def _silent() -> np.errstate:
+    """Compiled code does not warn of overflow, so neither do its stand-ins."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def _interpreted_weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
     part = values[start:stop].astype(np.float64)
-    return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
+    with _silent():
+        return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
 
 
 def _interpreted_lane_sum(term: str) -> Callable[..., Any]:
@@ -164,16 +172,20 @@ def _interpreted_lane_sum(term: str) -> Callable[..., Any]:
     }[term]
 
     def interpreted(A: Any, i: int, B: Any, j: int) -> Any:
-        values = terms(A[i], B[j])
-        return values.max() if term == "max_abs" else _lane_sum(values[None, :])[0]
+        with _silent():
+            values = terms(A[i], B[j])
+            return values.max() if term == "max_abs" else _lane_sum(values[None, :])[0]
 
     return interpreted
 
 
 def _interpreted_column_sums(A: Any, i: int, T: Any, first: int, out: Any) -> Any:
+    flat, width = T.reshape(-1), T.shape[1]
     out[:] = 0.0
-    for j in range(A.shape[1]):
-        out += np.square(A[i, j] - T[j, first : first + COLUMNS])
+    with _silent():
+        for j in range(A.shape[1]):
+            at = j * width + first
+            out += np.square(A[i, j] - flat[at : at + COLUMNS])
     return out.min()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -189,6 +191,17 @@ def test_progress_is_reported_in_order():
         assert seen == sorted(seen)
         assert seen[-1] == (90, 90)
         assert len(seen) > 2
+
+
+def test_progress_without_rich_is_a_line(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    ticks = itertools.count(0.0, 0.5)  # every look at the clock finds half a second gone
+    monkeypatch.setattr("kseeds.progress.time.perf_counter", lambda: next(ticks))
+    kmeans_plusplus(np.arange(40.0)[:, None], 20, random_state=0, algorithm="naive", progress=True)
+    shown = capsys.readouterr().err
+    assert "kseeds: 19/20 seeds, " in shown
+    assert "s left" in shown
+    assert shown.endswith("\n")
 
 
 def test_progress_bar_goes_to_stderr(capsys):

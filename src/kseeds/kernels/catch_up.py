@@ -68,7 +68,7 @@ def brute_force(
         for i in range(start, stop):
             pairs += catch_up_row(points, i, centers, known, family, bounds, labels, met)
         return pairs
-    tile = np.empty((points.shape[1], COLUMNS), points.dtype)
+    tile = np.zeros((points.shape[1], COLUMNS), points.dtype)
     sums = np.empty(COLUMNS, points.dtype)
     best = np.empty(COLUMNS, points.dtype)
     near = np.empty(COLUMNS, np.int32)

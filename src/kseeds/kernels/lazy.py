@@ -217,7 +217,7 @@ def sweep(
     date, inner nodes of the tree are left to the caller. Returns the distances computed.
     """
     n, leaves, d = bounds.shape[0], tree.shape[0] // 2, points.shape[1]
-    tile = np.empty((d, COLUMNS), points.dtype)
+    tile = np.zeros((d, COLUMNS), points.dtype)
     sums = np.empty(COLUMNS, points.dtype)
     best = np.empty(COLUMNS, points.dtype)
     near = np.empty(COLUMNS, np.int32)
