@@ -196,7 +196,7 @@ def _meet_in_sketch(
 
     Returns how many whole rows were looked at.
     """
-    least = squares(sketches, s, tiles, base, sums)
+    squares(sketches, s, tiles, base, sums)
     looked = 0
     number = np.int32(offset + s)
     for c in range(rows):
@@ -211,7 +211,7 @@ def _meet_in_sketch(
         if distance < best[c] or (distance == best[c] and number < near[c]):
             best[c], near[c] = distance, number
             limits[c] = widened(np.float64(distance), relative, absolute)
-    return looked if least >= 0.0 else 0
+    return looked
 
 
 @inlined
