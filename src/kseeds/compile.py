@@ -75,12 +75,15 @@ def lane_sum(term: str) -> Callable[..., Any]:
 
 
 def column_sums(term: str) -> Callable[..., Any]:
-    """Return a kernel function ``f(A, i, T, first, out)`` for one row against 64 columns.
+    """Return a kernel function ``f(A, i, T, first, limits, out)`` for one row against 64 columns.
 
     ``out[c]`` becomes the sum over j of the term of ``A[i, j]`` and the value ``first + c`` places
     after the start of row j of ``T`` (so that ``first`` may lead to a later group of rows), added
-    one j after the other (the order of `kseeds.distances` below 16 coordinates); the smallest
-    of them is returned. All 64 sums stay in registers.
+    one j after the other (the order of `kseeds.distances` below 16 coordinates). Returns
+    whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
+
+    Terms are not negative and rounding is monotone, so sums only grow: the function gives up,
+    with whatever is in ``out`` by then, as soon as every sum has reached its limit.
 
     Parameters
     ----------
@@ -91,11 +94,11 @@ def column_sums(term: str) -> Callable[..., Any]:
         return _interpreted_column_sums
 
     @intrinsic
-    def compiled(typingctx: Any, A: Any, i: Any, T: Any, first: Any, out: Any) -> Any:
+    def compiled(typingctx: Any, A: Any, i: Any, T: Any, first: Any, limits: Any, out: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             return _emit_column_sums(term, context, builder, sig, args)
 
-        return A.dtype(A, types.intp, T, types.intp, out), generate
+        return types.boolean(A, types.intp, T, types.intp, limits, out), generate
 
     return compiled
 
@@ -179,14 +182,14 @@ def _interpreted_lane_sum(term: str) -> Callable[..., Any]:
     return interpreted
 
 
-def _interpreted_column_sums(A: Any, i: int, T: Any, first: int, out: Any) -> Any:
+def _interpreted_column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bool:
     flat, width = T.reshape(-1), T.shape[1]
     out[:] = 0.0
     with _silent():
         for j in range(A.shape[1]):
             at = j * width + first
             out += np.square(A[i, j] - flat[at : at + COLUMNS])
-    return out.min()
+    return bool((out < limits).any())
 
 
 class _Terms:
@@ -256,6 +259,9 @@ class _Vectors:
 
 _INDEX = ir.IntType(64)
 
+_STRETCH = 16
+"""Coordinates after which sums of columns are compared with their limits."""
+
 
 def _emit_lane_sum(term: str, context: Any, builder: Any, sig: Any, args: Any) -> Any:
     terms, vectors = _Terms(term, builder), _Vectors(sig.args[0].dtype, context, builder)
@@ -281,30 +287,37 @@ def _emit_lane_sum(term: str, context: Any, builder: Any, sig: Any, args: Any) -
 
 def _emit_column_sums(term: str, context: Any, builder: Any, sig: Any, args: Any) -> Any:
     terms, vectors = _Terms(term, builder), _Vectors(sig.args[0].dtype, context, builder)
-    a = context.make_array(sig.args[0])(context, builder, args[0])
-    t = context.make_array(sig.args[2])(context, builder, args[2])
-    out = context.make_array(sig.args[4])(context, builder, args[4])
+    a, t, limits, out = (
+        context.make_array(sig.args[place])(context, builder, args[place])
+        for place in (0, 2, 4, 5)
+    )
     columns = builder.extract_value(a.shape, 1)
     width = builder.extract_value(t.shape, 1)
     row = builder.gep(a.data, [builder.mul(args[1], columns)])
     sums = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in range(COLUMNS // LANES)]
-    with cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(1), _INDEX) as (j, _):
-        x = vectors.spread(builder.load(builder.gep(row, [j])))
-        start = builder.add(builder.mul(j, width), args[3])
-        for part, total in enumerate(sums):
-            y = vectors.load(t.data, builder.add(start, _INDEX(part * LANES)))
-            value = terms.of(x, y, vectors.zeros)
-            builder.store(terms.combine(builder.load(total), value), total)
+    below = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 1))
 
-    def smaller(x: Any, y: Any) -> Any:
-        return builder.select(builder.fcmp_ordered("<", y, x), y, x)
-
-    least = None
+    with cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(_STRETCH), _INDEX) as (lo, _):
+        hi = builder.add(lo, _INDEX(_STRETCH))
+        hi = builder.select(builder.icmp_signed("<", hi, columns), hi, columns)
+        with builder.if_then(builder.load(below)):
+            with cgutils.for_range_slice(builder, lo, hi, _INDEX(1), _INDEX) as (j, _):
+                x = vectors.spread(builder.load(builder.gep(row, [j])))
+                start = builder.add(builder.mul(j, width), args[3])
+                for part, total in enumerate(sums):
+                    y = vectors.load(t.data, builder.add(start, _INDEX(part * LANES)))
+                    value = terms.of(x, y, vectors.zeros)
+                    builder.store(terms.combine(builder.load(total), value), total)
+            found = None
+            for part, total in enumerate(sums):
+                limit = vectors.load(limits.data, _INDEX(part * LANES))
+                under = builder.fcmp_ordered("<", builder.load(total), limit)
+                found = under if found is None else builder.or_(found, under)
+            bits = builder.bitcast(found, ir.IntType(LANES))
+            builder.store(builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0)), below)
     for part, total in enumerate(sums):
-        value = builder.load(total)
-        vectors.store(value, out.data, _INDEX(part * LANES))
-        least = value if least is None else smaller(least, value)
-    return vectors.fold(least, smaller)
+        vectors.store(builder.load(total), out.data, _INDEX(part * LANES))
+    return builder.load(below)
 
 
 def _emit_weighted_sum(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -31,12 +31,13 @@ def catch_up_tile(
         oldest = min(oldest, met[i])
         for j in range(points.shape[1]):
             tile[j, c] = points[i, j]
+    best[size:] = 0.0  # nothing is nearer: columns without a row never ask for more
     for s in range(oldest, known):
-        squares(centers, s, tile, 0, sums)
-        for c in range(COLUMNS):
-            nearer = sums[c] < best[c]
-            best[c] = sums[c] if nearer else best[c]
-            near[c] = s if nearer else near[c]
+        if squares(centers, s, tile, 0, best, sums):
+            for c in range(COLUMNS):
+                nearer = sums[c] < best[c]
+                best[c] = sums[c] if nearer else best[c]
+                near[c] = s if nearer else near[c]
     for c in range(size):
         i = chosen[c]
         bounds[i], labels[i], met[i] = best[c], near[c], known

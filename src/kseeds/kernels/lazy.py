@@ -16,7 +16,7 @@ from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import catch_up_row, catch_up_tile, squares
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance, sum_of_squares
 from kseeds.kernels.sum_tree import draw_rows, mass_of, refresh_block, sum_blocks
-from kseeds.layout import BLOCK, COLUMNS
+from kseeds.layout import BLOCK, COLUMNS, LANES
 from kseeds.methods.plusplus.lazy.costs import sweep_is_due
 
 
@@ -53,9 +53,12 @@ def evaluate(
     """Let the proposals ``start`` to ``stop`` meet the ``known`` centres they have not met.
 
     A proposal stops after the first group of centres that holds a witness: a centre nearer
-    than √(u·q). Returns the distances computed.
+    than √(u·q). Only witnesses matter: a proposal without one is accepted, and what the other
+    centres' distances are is nobody's concern. So most sums stop early, at u·q.
+    Returns the distances computed.
     """
     sums = np.empty(COLUMNS, points.dtype)
+    limits = np.empty(COLUMNS, points.dtype)
     pairs, oldest = 0, known
     # Reads a value of every cache line of the proposed rows: these reads do not wait for each
     # other, and what follows finds the rows in cache.
@@ -76,25 +79,38 @@ def evaluate(
         for b in range(start, stop):
             i = rows[b]
             at = seen[b]
-            rejected = found[b] < uniforms[b] * np.float64(bounds[i])
-            if rejected or at < first or at >= last:
+            limit = uniforms[b] * np.float64(bounds[i])
+            if found[b] < limit or at < first or at >= last:
                 continue
             pairs += last - at
             seen[b] = last
             if family == EUCLIDEAN:
-                least = squares(points, i, columns, first * points.shape[1], sums)
-                if least < found[b]:
-                    found[b] = least
+                fill_rounded_up(limit, limits)
+                if squares(points, i, columns, first * points.shape[1], limits, sums):
                     for c in range(COLUMNS):
-                        if sums[c] == least:
-                            found_labels[b] = first + c
-                            break
+                        if sums[c] < found[b]:
+                            found[b], found_labels[b] = sums[c], first + c
             else:
+                least, near = bounds[i], labels[i]
                 for s in range(at, last):
                     distance = squared_distance(points, i, centers, s, family)
-                    if distance < found[b]:
-                        found[b], found_labels[b] = distance, s
+                    if distance < least:
+                        least, near = distance, s
+                if least < limit:
+                    found[b], found_labels[b] = least, near
     return pairs
+
+
+@inlined
+def fill_rounded_up(value: float, out: Any) -> None:
+    """Fill ``out`` with the least number of its precision that is not below ``value``.
+
+    Then x < value if and only if x < out[c], for every x of that precision.
+    """
+    out[0] = value
+    if np.float64(out[0]) < value:
+        out[0] = np.nextafter(out[0], out.dtype.type(np.inf))
+    out[:] = out[0]
 
 
 @kernel
@@ -122,14 +138,13 @@ def settle(
         open_ = found[b] >= limit and mass > 0.0
         if open_:
             for s in range(known, now):
-                distance = squared_distance_in_order(points, i, centers, s, family)
+                distance = squared_distance_in_order(points, i, centers, s, family, limit)
                 pairs += 1
                 seen[b] = s + 1
-                if distance < found[b]:
+                if distance < limit:
                     found[b], found_labels[b] = distance, s
-                    if distance < limit:
-                        open_ = False
-                        break
+                    open_ = False
+                    break
         if open_ and found[b] > 0.0:
             add_center(points, i, now, centers, columns)
             indices[now - initial] = i
@@ -155,15 +170,24 @@ def add_center(points: Any, i: int, now: int, centers: Any, columns: Any) -> Non
 
 
 @inlined
-def squared_distance_in_order(points: Any, i: int, centers: Any, s: int, family: int) -> Any:
-    """Return the squared distance as `evaluate` computes it: coordinate after coordinate."""
-    if family == EUCLIDEAN:
-        total = points.dtype.type(0.0)
-        for j in range(points.shape[1]):
+def squared_distance_in_order(
+    points: Any, i: int, centers: Any, s: int, family: int, limit: float
+) -> Any:
+    """Return the squared distance as `evaluate` computes it: coordinate after coordinate.
+
+    Stops early, with what it has, once that has reached ``limit``.
+    """
+    if family != EUCLIDEAN:
+        return squared_distance(points, i, centers, s, family)
+    d = points.shape[1]
+    total = points.dtype.type(0.0)
+    for lo in range(0, d, LANES):
+        for j in range(lo, min(lo + LANES, d)):
             difference = points[i, j] - centers[s, j]
             total += difference * difference
-        return total
-    return squared_distance(points, i, centers, s, family)
+        if total >= limit:
+            break
+    return total
 
 
 _sweep_is_due = inlined(sweep_is_due)

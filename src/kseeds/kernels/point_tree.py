@@ -166,7 +166,7 @@ def _search_leaf(
     The most promising centre is looked at first, for a cap on what can still be nearest, but
     taken in its turn, so that of equally near centres the earlier is kept.
     """
-    squares(centers, champion, tiles, base, champions)
+    squares(centers, champion, tiles, base, best, champions)
     for c in range(COLUMNS):
         caps[c] = champions[c] if champions[c] < best[c] else best[c]
     met, limit = 1, 0.0
@@ -180,10 +180,17 @@ def _search_leaf(
         if s == champion:
             _take(champions, offset + s, best, near)
         elif nearest[k] <= limit:
-            squares(centers, s, tiles, base, sums)
-            _take(sums, offset + s, best, near)
             met += 1
+            if squares(centers, s, tiles, base, best, sums):
+                _take(sums, offset + s, best, near)
     return met * rows
+
+
+@inlined
+def _set_above(limits: Any, c: int, value: float) -> None:
+    """Set a limit above ``value``, in a precision that may not hold it."""
+    limits[c] = value
+    limits[c] = np.nextafter(limits[c], limits.dtype.type(np.inf))
 
 
 @inlined
@@ -196,21 +203,22 @@ def _meet_in_sketch(
 
     Returns how many whole rows were looked at.
     """
-    squares(sketches, s, tiles, base, sums)
     looked = 0
+    if not squares(sketches, s, tiles, base, limits, sums):
+        return looked
     number = np.int32(offset + s)
     for c in range(rows):
-        if sums[c] > limits[c]:
+        if sums[c] >= limits[c]:
             continue
         looked += 1
         i = order[start + c]
         # The order of this sum is not that of the others: it may only exclude.
         if sum_of_squares(points, i, centers, s) * (1.0 - relative) > best[c]:
             continue
-        distance = squared_distance_in_order(points, i, centers, s, EUCLIDEAN)
+        distance = squared_distance_in_order(points, i, centers, s, EUCLIDEAN, np.inf)
         if distance < best[c] or (distance == best[c] and number < near[c]):
             best[c], near[c] = distance, number
-            limits[c] = widened(np.float64(distance), relative, absolute)
+            _set_above(limits, c, widened(np.float64(distance), relative, absolute))
     return looked
 
 
@@ -222,7 +230,8 @@ def _search_sketched_leaf(
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a list of centres, the most promising one first."""
     for c in range(rows):
-        limits[c] = widened(np.float64(best[c]), relative, absolute)
+        _set_above(limits, c, widened(np.float64(best[c]), relative, absolute))
+    limits[rows:] = 0.0
     computed, limit = 0, 0.0
     for k in range(-1, count):
         if k % 8 == 0:
@@ -292,7 +301,7 @@ def improve(
     near = np.empty(COLUMNS, np.int32)
     champions = np.empty(COLUMNS, centers.dtype)
     caps = np.empty(COLUMNS, centers.dtype)
-    limits = np.empty(COLUMNS, np.float64)
+    limits = np.empty(COLUMNS, centers.dtype)
     stack[0], depths[0], size = 0, 1, 1
     computed, visited = 0, 0
     while size > 0:

@@ -131,9 +131,9 @@ def _settle_batch(
         distances = in_order(state.points[rows[later]], state.centers[new], state.kind)
         late[later] += 1
         seen[later] = new + 1
-        nearer = distances < found[later]
-        found[later[nearer]], labels[later[nearer]] = distances[nearer], new
-        open_[later[distances < limits[later]]] = False
+        witnessed = distances < limits[later]
+        found[later[witnessed]], labels[later[witnessed]] = distances[witnessed], new
+        open_[later[witnessed]] = False
     for b in range(settled):
         row = rows[b]
         if seen[b] > state.met[row]:
@@ -164,8 +164,10 @@ def _evaluate(
             continue
         pairs += int((last - seen[go]).sum())
         at = int(seen[go].min())
-        found[go], labels[go] = meet(
+        least, near = meet(
             state.points[rows[go]], state.centers[:last], at, state.kind, found[go], labels[go]
         )
         seen[go] = last
+        witnessed = least < limits[go]
+        found[go[witnessed]], labels[go[witnessed]] = least[witnessed], near[witnessed]
     return pairs
