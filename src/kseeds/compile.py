@@ -123,7 +123,8 @@ def box_sums() -> Callable[..., Any]:
 
     For the 64 points in the columns of ``T`` from ``first`` on: the squared distances to the
     nearest and to the farthest place of the box of row t. Where ``added`` is 1 the last
-    coordinate is a norm, and norms add up in the farthest case.
+    coordinate is a norm, and norms add up in the farthest case. Returns the least of the 64
+    farthest distances.
     """
     if JIT_DISABLED:
         return _interpreted_box_sums
@@ -134,14 +135,15 @@ def box_sums() -> Callable[..., Any]:
         near: Any, far: Any,
     ) -> Any:  # fmt: skip
         whole = types.intp
-        return types.none(lower, upper, whole, T, whole, whole, near, far), _emit_box_sums
+        result = lower.dtype(lower, upper, whole, T, whole, whole, near, far)
+        return result, _emit_box_sums
 
     return compiled
 
 
 def _interpreted_box_sums(
     lower: Any, upper: Any, t: int, T: Any, first: int, added: int, near: Any, far: Any
-) -> None:
+) -> Any:
     d = lower.shape[1]
     columns = T[:, first : first + COLUMNS]
     below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
@@ -151,6 +153,7 @@ def _interpreted_box_sums(
         across[d - 1] = upper[t, d - 1] + columns[d - 1]
     near[first : first + COLUMNS] = (gap * gap).sum(axis=0)
     far[first : first + COLUMNS] = (across * across).sum(axis=0)
+    return far[first : first + COLUMNS].min()
 
 
 def _silent() -> np.errstate:
@@ -373,6 +376,9 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     def larger(x: Any, y: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
+    def smaller(x: Any, y: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", y, x), y, x)
+
     def add_square(total: Any, value: Any) -> None:
         builder.store(builder.fadd(builder.load(total), builder.fmul(value, value)), total)
 
@@ -390,8 +396,11 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             add_square(nears[part], larger(larger(below, above), vectors.zeros))
             opposite = builder.fadd(high, builder.fmul(sign, value))
             add_square(fars[part], larger(opposite, builder.fneg(below)))
+    least = builder.load(fars[0])
     for part in parts:
         at = builder.add(args[4], _INDEX(part * LANES))
+        farthest = builder.load(fars[part])
         vectors.store(builder.load(nears[part]), near.data, at)
-        vectors.store(builder.load(fars[part]), far.data, at)
-    return context.get_dummy_value()
+        vectors.store(farthest, far.data, at)
+        least = smaller(least, farthest)
+    return vectors.fold(least, smaller)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.kernels import point_tree as kernels
+from kseeds.kernels import tree_building
 from kseeds.layout import COLUMNS
 from kseeds.metrics import FloatArray, Metric
 from kseeds.sketch import Sketch
@@ -15,11 +16,14 @@ from kseeds.threads import Workers
 
 _PARTS = 32
 """Trees in a forest; fixed, so that nothing depends on the number of threads."""
+_SAMPLE = 64 * _PARTS
+_SHARED = 65_536
+"""Rows that are shared out to the parts at a time."""
 
 
 @dataclass(frozen=True)
 class _Tree:
-    low: int
+    order: npt.NDArray[np.int32]
     nodes: int
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
@@ -56,39 +60,23 @@ class PointTree:
         if self._sketch is not None:
             points, self._radius = self._sketch.of(points, workers)
             points.flags.writeable = False
-        self._order = np.arange(len(points), dtype=np.int32)
-        keys = np.empty(len(points), dtype=points.dtype)
-        parts = [(0, len(points))]
-        while len(parts) < _PARTS and parts[0][1] - parts[0][0] > 64 * COLUMNS:
-            halves = workers.over_blocks(
-                lambda start, stop, parts=parts: [  # type: ignore[misc]
-                    (low, int(kernels.split_in_two(points, self._order, keys, low, high)), high)
-                    for low, high in parts[start:stop]
-                ],
-                len(parts),
-                1,
-            )
-            parts = [
-                part
-                for block in halves
-                for low, middle, high in block
-                for part in ((low, middle), (middle, high))
-            ]
+        order, ends = _in_parts(points, workers)
 
         def build(start: int, stop: int) -> _Tree:
-            low, high = parts[start]
+            low, high = ends[start], ends[stop]
+            part = order[low:high]
             leaves = -(-(high - low) // COLUMNS)
             d, room = points.shape[1], 2 * leaves
             left, right = np.empty((2, room), dtype=np.int32)
             first, last = np.empty((2, room), dtype=np.int64)
             lower, upper = np.empty((2, room, d), dtype=points.dtype)
             tiles = np.empty((leaves * d, COLUMNS), dtype=points.dtype)
-            nodes = kernels.build(
-                points, self._order, keys, low, high, left, right, first, last, lower, upper, tiles
+            nodes = tree_building.build(
+                points, part, left, right, first, last, lower, upper, tiles
             )
-            return _Tree(low, int(nodes), left, right, first, last, lower, upper, tiles)
+            return _Tree(part, int(nodes), left, right, first, last, lower, upper, tiles)
 
-        self._trees = workers.over_blocks(build, len(parts), 1)
+        self._trees = workers.over_blocks(build, len(ends) - 1, 1)
 
     def improve(
         self,
@@ -113,7 +101,7 @@ class PointTree:
             tree = self._trees[start]
             computed, visited = kernels.improve(
                 sketches, centers, self._rows, self._sketch is not None, offset,
-                self.metric.relative, absolute, self._order, tree.low, tree.nodes,
+                self.metric.relative, absolute, tree.order, tree.nodes,
                 tree.left, tree.right, tree.first, tree.last, tree.lower, tree.upper, tree.tiles,
                 squared, labels,
             )  # fmt: skip
@@ -121,3 +109,30 @@ class PointTree:
 
         counts = workers.over_blocks(task, len(self._trees), 1)
         return sum(c for c, _ in counts), sum(v for _, v in counts)
+
+
+def _in_parts(
+    points: FloatArray, workers: Workers
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the rows part by part, and where the parts begin and end."""
+    n = len(points)
+    parts = _PARTS if n > 2 * _SAMPLE else 1
+    sides, cuts = np.empty(parts - 1, dtype=np.int64), np.empty(parts - 1, dtype=points.dtype)
+    tree_building.plan_parts(np.ascontiguousarray(points[:: max(1, n // _SAMPLE)]), sides, cuts)
+    part_of = np.empty(n, dtype=np.uint8)
+    order = np.empty(n, dtype=np.int32)
+
+    def count(start: int, stop: int) -> npt.NDArray[np.int64]:
+        counts = np.empty(parts, dtype=np.int64)
+        tree_building.share_out(points, start, stop, sides, cuts, part_of, counts)
+        return counts
+
+    counts = np.array(workers.over_blocks(count, n, _SHARED))
+    # Part after part, and in each the blocks of rows in order.
+    places = np.cumsum(counts.T.ravel()).reshape(parts, -1).T - counts
+
+    def place(start: int, stop: int) -> None:
+        tree_building.place_rows(part_of, start, stop, places[start // _SHARED].copy(), order)
+
+    workers.over_blocks(place, n, _SHARED)
+    return order, np.concatenate([[0], np.cumsum(counts.sum(axis=0))])

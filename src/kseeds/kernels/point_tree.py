@@ -1,7 +1,7 @@
 """A tree over the points: whole blocks of 64 rows learn that a centre is of no use to them.
 
-Built once, by median splits of the widest side, and used for every batch of centres. The
-leaves hold up to 64 rows as columns. A batch descends as a list: at every node a centre c is
+Built once (`kseeds.kernels.tree_building`) and used for every batch of centres. The leaves
+hold up to 64 rows as columns. A batch descends as a list: at every node a centre c is
 dropped if its nearest possible distance to the node's box exceeds
 
     U = min( max α² of the node,  min over the list of the farthest possible distance² ),
@@ -20,85 +20,9 @@ from kseeds.compile import box_sums, inlined, kernel
 from kseeds.kernels.catch_up import squares
 from kseeds.kernels.lazy import squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
-from kseeds.kernels.select import select
 from kseeds.layout import COLUMNS
 
 _box_sums = box_sums()
-
-
-@inlined
-def _widest_side(points: Any, order: Any, low: int, high: int) -> int:
-    """Return the widest side of a sample of the rows."""
-    step = max(1, (high - low) // 64)
-    widest, width = 0, -1.0
-    for j in range(points.shape[1]):
-        smallest = largest = points[order[low], j]
-        for s in range(low, high, step):
-            value = points[order[s], j]
-            smallest = min(smallest, value)
-            largest = max(largest, value)
-        if largest - smallest > width:
-            widest, width = j, largest - smallest
-    return widest
-
-
-@inlined
-def _split(points: Any, order: Any, keys: Any, low: int, high: int, middle: int) -> None:
-    """Partition places low..high-1 of the order around the median of the widest side."""
-    side = _widest_side(points, order, low, high)
-    for s in range(low, high):
-        keys[s] = points[order[s], side]
-    select(order, keys, low, high, middle)
-
-
-@kernel
-def split_in_two(points: Any, order: Any, keys: Any, low: int, high: int) -> int:
-    """Split a range of the order at its middle, a multiple of a leaf; return the middle."""
-    leaves = (high - low + COLUMNS - 1) // COLUMNS
-    middle = low + leaves // 2 * COLUMNS
-    _split(points, order, keys, low, high, middle)
-    return middle
-
-
-@kernel
-def build(
-    points: Any, order: Any, keys: Any, low: int, high: int,
-    left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
-) -> int:  # fmt: skip
-    """Build the tree over places ``low`` to ``high`` of the order; return its nodes.
-
-    Leaf number t of this tree holds places low + 64·t onward, as columns of ``tiles``; a leaf
-    has ``left = -1``. Parents come before their children.
-    """
-    d = points.shape[1]
-    first[0], last[0] = low, high
-    nodes, t = 1, 0
-    while t < nodes:
-        left[t], right[t] = -1, -1
-        if last[t] - first[t] > COLUMNS:
-            middle = first[t] + (last[t] - first[t] + COLUMNS - 1) // COLUMNS // 2 * COLUMNS
-            _split(points, order, keys, first[t], last[t], middle)
-            left[t], first[nodes], last[nodes] = nodes, first[t], middle
-            right[t], first[nodes + 1], last[nodes + 1] = nodes + 1, middle, last[t]
-            nodes += 2
-        t += 1
-    for t in range(nodes - 1, -1, -1):
-        if left[t] >= 0:
-            for j in range(d):
-                lower[t, j] = min(lower[left[t], j], lower[right[t], j])
-                upper[t, j] = max(upper[left[t], j], upper[right[t], j])
-            continue
-        base = (first[t] - low) // COLUMNS * d
-        for j in range(d):
-            lower[t, j] = upper[t, j] = points[order[first[t]], j]
-        for c in range(COLUMNS):
-            i = order[min(first[t] + c, last[t] - 1)]  # a short leaf repeats its last row
-            for j in range(d):
-                value = points[i, j]
-                tiles[base + j, c] = value
-                lower[t, j] = min(lower[t, j], value)
-                upper[t, j] = max(upper[t, j], value)
-    return nodes
 
 
 @inlined
@@ -117,32 +41,41 @@ def widened(squared: float, relative: float, absolute: float) -> float:
 @inlined
 def _filter(
     items: Any, columns: Any, count: int, kept_items: Any, kept_columns: Any, nearest: Any,
-    farthest: Any, lower: Any, upper: Any, t: int, largest: float, sketched: bool,
-    relative: float, absolute: float,
+    farthest: Any, places: Any, lower: Any, upper: Any, t: int, is_leaf: bool, largest: float,
+    sketched: bool, relative: float, absolute: float,
 ) -> Any:  # fmt: skip
     """Keep the centres of the parent's list that may matter to node t.
 
     Returns how many, and which is the least far from its farthest place in the box.
-    ``nearest`` keeps the smallest possible squared distances of those kept.
+    ``nearest`` keeps the smallest possible squared distances of those kept. Columns up to a
+    whole group are infinite, and so are their distances. A leaf needs no columns.
     """
     # The last coordinate of a sketch is the norm of what the others leave out. Such remainders
     # may point away from each other, so that in the farthest case their norms add up.
-    for first in range(0, count, COLUMNS):
-        _box_sums(lower, upper, t, columns, first, int(sketched), nearest, farthest)
-    champion, least = 0, farthest[0]
-    for k in range(1, count):
-        if farthest[k] < least:
-            champion, least = k, farthest[k]
+    group = 0
+    least = _box_sums(lower, upper, t, columns, 0, int(sketched), nearest, farthest)
+    for first in range(COLUMNS, count, COLUMNS):
+        smallest = _box_sums(lower, upper, t, columns, first, int(sketched), nearest, farthest)
+        if smallest < least:
+            group, least = first, smallest
+    champion = group
+    while farthest[champion] > least:
+        champion += 1
     champion = items[champion]
-    reach = min(largest, widened(least, relative, absolute))
+    reach = min(largest, widened(np.float64(least), relative, absolute))
     limit = widened(reach, relative, absolute)
     kept = 0
-    for k in range(count):
-        if nearest[k] <= limit:
-            kept_items[kept], nearest[kept] = items[k], nearest[k]
-            for j in range(lower.shape[1]):
-                kept_columns[j, kept] = columns[j, k]
-            kept += 1
+    for k in range(count):  # no branch: whether a centre is kept is anyone's guess
+        places[kept] = k
+        kept += nearest[k] <= limit
+    for k in range(kept):
+        kept_items[k], nearest[k] = items[places[k]], nearest[places[k]]
+    if not is_leaf:
+        whole = (kept + COLUMNS - 1) // COLUMNS * COLUMNS
+        for j in range(lower.shape[1]):
+            for k in range(kept):
+                kept_columns[j, k] = columns[j, places[k]]
+            kept_columns[j, kept:whole] = np.inf
     return kept, champion
 
 
@@ -261,7 +194,7 @@ def depth_of(rows: int) -> int:
 @kernel
 def improve(
     sketches: Any, centers: Any, points: Any, sketched: bool, offset: int, relative: float,
-    absolute: float, order: Any, low: int, nodes: int,
+    absolute: float, order: Any, nodes: int,
     left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
     squared: Any, labels: Any,
 ) -> Any:  # fmt: skip
@@ -286,7 +219,7 @@ def improve(
     # Whole groups, and a little more: coordinates a power of two apart would share cache sets.
     room = (m + COLUMNS - 1) // COLUMNS * COLUMNS + 16
     lists = np.empty((levels, room), np.int32)
-    columns = np.zeros((levels, d, room), centers.dtype)
+    columns = np.full((levels, d, room), np.inf, centers.dtype)
     counts = np.empty(levels, np.int64)
     for k in range(m):
         lists[0, k] = k
@@ -294,6 +227,7 @@ def improve(
             columns[0, j, k] = sketches[k, j]
     counts[0] = m
     nearest, farthest = np.empty(room, centers.dtype), np.empty(room, centers.dtype)
+    places = np.empty(room, np.int32)
     stack = np.empty(2 * levels, np.int64)
     depths = np.empty(2 * levels, np.int64)
     sums = np.empty(COLUMNS, centers.dtype)
@@ -312,8 +246,8 @@ def improve(
             continue
         kept, champion = _filter(
             lists[depth - 1], columns[depth - 1], counts[depth - 1], lists[depth],
-            columns[depth], nearest, farthest, lower, upper, t, largest[t], sketched,
-            relative, absolute,
+            columns[depth], nearest, farthest, places, lower, upper, t, left[t] < 0, largest[t],
+            sketched, relative, absolute,
         )  # fmt: skip
         counts[depth] = kept
         if kept == 0:
@@ -324,7 +258,7 @@ def improve(
             size += 2
             continue
         rows = last[t] - first[t]
-        base = (first[t] - low) // COLUMNS * d * COLUMNS
+        base = first[t] // COLUMNS * d * COLUMNS
         for c in range(rows):
             i = order[first[t] + c]
             best[c], near[c] = squared[i], labels[i]
