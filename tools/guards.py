@@ -17,6 +17,7 @@ ALLOWED = {
     "compile.py": {"numpy", "numba", "llvmlite"},
     "cli": {"numpy", "typer", "rich", "pyarrow", "matplotlib"},
     "progress.py": {"rich"},
+    "blas.py": {"threadpoolctl"},
 }
 DEFAULT = {"numpy"}
 MACHINE_PATH = re.compile(r"/(?:work|tmp|root|home|farm)/")

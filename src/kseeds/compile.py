@@ -291,8 +291,7 @@ def _emit_lane_sum(term: str, context: Any, builder: Any, sig: Any, args: Any) -
 def _emit_column_sums(term: str, context: Any, builder: Any, sig: Any, args: Any) -> Any:
     terms, vectors = _Terms(term, builder), _Vectors(sig.args[0].dtype, context, builder)
     a, t, limits, out = (
-        context.make_array(sig.args[place])(context, builder, args[place])
-        for place in (0, 2, 4, 5)
+        context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 2, 4, 5)
     )
     columns = builder.extract_value(a.shape, 1)
     width = builder.extract_value(t.shape, 1)

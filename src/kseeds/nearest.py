@@ -7,6 +7,7 @@ centre, and the same distances.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,20 +22,34 @@ from kseeds.threads import Workers, blocks_of
 
 if TYPE_CHECKING:
     from kseeds.point_tree import PointTree
+    from kseeds.products import Products
+    from kseeds.sketch import Axes
 
-WAYS = ("plain", "brute", "tree", "sketch")
+WAYS = ("plain", "brute", "tree", "sketch", "product")
+_PLANS = ("tree", "sketch", "product")
+"""Ways that prepare something, and are Euclidean."""
 
 _PLAIN_ROWS = 2048
 _TREE_DIMENSIONS = 8
-_TREE_PAYS = {"tree": 250.0, "sketch": 2000.0}
+_TREE_PAYS = 200.0
 """Nanoseconds a row that brute force must be expected to take for a tree to be built."""
-_BATCH_PAYS = {"tree": 40.0, "sketch": 200.0}
-"""Nanoseconds a row that brute force must take with one batch for the tree to be used."""
-_LARGE_SKETCH_PAYS = 40_000.0
-"""The same for sketches of more than 8 coordinates."""
+_BATCH_PAYS = {"tree": 20.0, "sketch": 150.0, "product": 100.0}
+"""Nanoseconds a row that brute force must take with one batch for the rest to be used."""
+_SKETCH_TREE_PAYS = 2000.0
+_SKETCH_TREE_AXES = 7
+_SKETCH_TREE_LEAVES_OUT = 0.1
+"""A tree over sketches pays where few axes leave out little of the variance."""
+_SKETCH_AXES = (8, 16, 32, 64)
+_SKETCH_LEAVES_OUT = 0.2
+_STOPPED = 0.6
+"""Share of brute force that is left where sums stop at what a row has already."""
+_AXES_COST = 40_000.0
+"""Nanoseconds a dimension for finding axes, on one of two threads."""
 _TREE_ROWS = 8192
-_USELESS = 0.25
-"""Share of all distances from which on a tree is given up: the data has no structure."""
+_FEW = 16
+"""Centres too few to judge by: one of them is the nearest whatever the structure."""
+_USELESS = {"tree": 0.25, "sketch": 0.25, "product": 0.1}
+"""Share of all distances from which on a way is given up: the data has no structure."""
 
 
 class CatchUp:
@@ -50,10 +65,12 @@ class CatchUp:
         Threads to use.
     expected : float
         How many centres the rows will meet in all; decides what is worth building.
-    way : {"plain", "brute", "tree", "sketch"}, optional
-        Plain NumPy, compiled brute force, a tree over the points, or a tree over sketches of
-        the points; chosen by default. A way that the metric does not allow gives way to one
-        that it does.
+    batches : int
+        In how many batches.
+    way : {"plain", "brute", "tree", "sketch", "product"}, optional
+        Plain NumPy, compiled brute force, a tree over the points, a tree over sketches of the
+        points, or matrix products of sketches or of the points; chosen by default. A way that
+        the metric does not allow gives way to one that it does.
     """
 
     def __init__(
@@ -62,31 +79,43 @@ class CatchUp:
         metric: Metric,
         workers: Workers,
         expected: float,
+        batches: int = 1,
         way: str | None = None,
     ) -> None:
         self._points, self._metric, self._workers = points, metric, workers
-        self.way = _possible(metric, way or choose_way(points, metric, expected))
+        self.way = _possible(metric, way or choose_way(points, metric, expected, batches))
         self._forced = way is not None
-        self._expected = expected
-        self._tree = self._plant() if self.way in _TREE_PAYS else None
+        self._plan = self._prepare(expected, batches) if self.way in _PLANS else None
 
-    def _plant(self) -> PointTree | None:
-        """Return the tree, or None where sketches of the points turn out to be of no use."""
+    def _prepare(self, expected: float, batches: int) -> PointTree | Products | None:
+        """Return the tree or what products need; None where brute force will be faster."""
         from kseeds.point_tree import PointTree
-        from kseeds.sketch import Sketch
+        from kseeds.sketch import Sketch, principal_axes
 
-        sketch = None
-        if self.way == "sketch":
-            size = min(8, self._points.shape[1] + 1) if self._forced else None
-            sketch = Sketch(self._points, size)
-            if sketch.size == 0 or self._too_large(sketch.size):
-                return None
-        return PointTree(self._points, self._metric, self._workers, sketch)
+        points, metric, workers = self._points, self._metric, self._workers
+        if self.way == "tree":
+            return PointTree(points, metric, workers)
+        few = _SKETCH_AXES[0]
 
-    def _too_large(self, size: int) -> bool:
-        """Tell whether sketches of this size cost more than they are expected to save."""
-        brute_force = self._expected * _pair_cost(self._points)
-        return not self._forced and size > 8 and brute_force < _LARGE_SKETCH_PAYS
+        def cost(count: int) -> float:
+            return _product_cost(points, count, expected, batches)
+
+        can_help = cost(few) < cost(0)
+        wanted = self._forced or self.way == "sketch" or can_help
+        axes = principal_axes(points, _SKETCH_AXES[-1] if wanted else 0)
+        left_out = axes.left_out_by(_SKETCH_TREE_AXES)
+        if self.way == "sketch" and (self._forced or left_out <= _SKETCH_TREE_LEAVES_OUT):
+            return PointTree(points, metric, workers, Sketch(axes.first(_SKETCH_TREE_AXES)))
+        from kseeds.products import Products
+
+        self.way = "product"
+        count = _telling_axes(axes)
+        count = count if cost(count) < cost(0) else 0
+        if self._forced:
+            count = few if points.shape[1] > few else 0
+        elif cost(count) > _STOPPED * expected * _pair_cost(points):
+            return None
+        return Products(points, metric, workers, axes.first(count))
 
     def meet(self, nearest: Nearest, centers: FloatArray) -> tuple[int, int]:
         """Let every row meet ``centers``, of which it has met the first few already.
@@ -104,11 +133,12 @@ class CatchUp:
             with without_compiler():
                 return self._meet_plainly(nearest, centers, oldest), 0
         batch = (len(centers) - oldest) * _pair_cost(self._points)
-        if self._tree is not None and (self._forced or batch >= _BATCH_PAYS[self.way]):
+        if self._plan is not None and (self._forced or batch >= _BATCH_PAYS[self.way]):
             new = np.ascontiguousarray(centers[oldest:])
-            counts = self._tree.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
-            if counts[0] > _USELESS * len(new) * len(self._points) and not self._forced:
-                self._tree = None
+            counts = self._plan.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
+            open_share = self._plan.opened / (len(new) * len(self._points))
+            if open_share > _USELESS[self.way] and len(new) > _FEW and not self._forced:
+                self._plan = None
             return counts
         return self._meet_by_brute_force(nearest, centers, met), 0
 
@@ -146,17 +176,42 @@ def _possible(metric: Metric, way: str) -> str:
     """Return ``way``, or what can stand in for it: trees are Euclidean, functions are plain."""
     if metric.function is not None:
         return "plain"
-    return way if metric.family is Family.EUCLIDEAN or way not in _TREE_PAYS else "brute"
+    return way if metric.family is Family.EUCLIDEAN or way not in _PLANS else "brute"
 
 
-def choose_way(points: FloatArray, metric: Metric, expected: float) -> str:
+def _telling_axes(axes: Axes) -> int:
+    """Return how many axes hold most of the variance; 0 if there are none such."""
+    for count in _SKETCH_AXES:
+        if count < len(axes.middle) and axes.left_out_by(count) <= _SKETCH_LEAVES_OUT:
+            return count
+    return 0
+
+
+def _product_cost(points: FloatArray, axes: int, expected: float, batches: int) -> float:
+    """Return nanoseconds of products for one row and all centres expected.
+
+    Sketching, the table, the few distances it leaves open, and those of the nearest.
+    """
+    d, width = points.shape[1], points.itemsize / 4
+    sketching = d * (0.6 + 0.018 * axes + _AXES_COST / len(points)) if axes else 0.0
+    table = expected * (0.43 + 0.019 * (axes or d))
+    open_ = 0.3 * math.sqrt(expected) * 0.18 * d if axes else 0.0
+    return float(width * (sketching + table + open_ + batches * (60.0 + 0.35 * d)))
+
+
+def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int = 1) -> str:
     """Return the way that is soonest done when every row meets so many centres."""
     if metric.function is not None or can_do_without(3e-9 * points.size * expected):
         return "plain"
-    way = "tree" if points.shape[1] <= _TREE_DIMENSIONS else "sketch"
-    pays = expected * _pair_cost(points) >= _TREE_PAYS[way]
-    fits = metric.family is Family.EUCLIDEAN and _TREE_ROWS <= len(points) < 2**31
-    return way if pays and fits else "brute"
+    brute_force = expected * _pair_cost(points)
+    if metric.family is not Family.EUCLIDEAN or not _TREE_ROWS <= len(points) < 2**31:
+        return "brute"
+    if points.shape[1] <= _TREE_DIMENSIONS:
+        return "tree" if brute_force >= _TREE_PAYS else "brute"
+    if brute_force >= _SKETCH_TREE_PAYS:
+        return "sketch"
+    least = min(_product_cost(points, axes, expected, batches) for axes in (0, _SKETCH_AXES[0]))
+    return "product" if least < _STOPPED * brute_force else "brute"
 
 
 def mass_of(nearest: Nearest, weights: npt.NDArray[np.float64] | None, workers: Workers) -> float:

@@ -48,7 +48,14 @@ class PointTree:
     sketch : Sketch, optional
         Builds the tree over sketches of the points; without, over the points themselves, which
         is better for few dimensions.
+
+    Attributes
+    ----------
+    opened : int
+        How many pairs of the last batch were computed on whole rows.
     """
+
+    opened = 0
 
     def __init__(
         self, points: FloatArray, metric: Metric, workers: Workers, sketch: Sketch | None = None
@@ -71,9 +78,7 @@ class PointTree:
             first, last = np.empty((2, room), dtype=np.int64)
             lower, upper = np.empty((2, room, d), dtype=points.dtype)
             tiles = np.empty((leaves * d, COLUMNS), dtype=points.dtype)
-            nodes = tree_building.build(
-                points, part, left, right, first, last, lower, upper, tiles
-            )
+            nodes = tree_building.build(points, part, left, right, first, last, lower, upper, tiles)
             return _Tree(part, int(nodes), left, right, first, last, lower, upper, tiles)
 
         self._trees = workers.over_blocks(build, len(ends) - 1, 1)
@@ -108,7 +113,8 @@ class PointTree:
             return int(computed), int(visited)
 
         counts = workers.over_blocks(task, len(self._trees), 1)
-        return sum(c for c, _ in counts), sum(v for _, v in counts)
+        self.opened = sum(computed for computed, _ in counts)
+        return self.opened, sum(visited for _, visited in counts)
 
 
 def _in_parts(

@@ -86,18 +86,19 @@ class Stream:
         first = start // _ROWS_PER_COUNTER
         generator = self._generator(purpose, round_, first)
         skip = start - first * _ROWS_PER_COUNTER
-        return _to_uniforms(generator.random_raw(stop - start + skip)[skip:])
+        return _uniforms(generator, stop - start + skip)[skip:]
 
     def source(self, purpose: Purpose, round_: int) -> Callable[[int], Float64Array]:
         """Return a function that gives the next so many of `uniforms`, from row 0 on."""
         generator = self._generator(purpose, round_, 0)
-        return lambda count: _to_uniforms(generator.random_raw(count))
+        return lambda count: _uniforms(generator, count)
 
-    def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Philox:
-        return np.random.Philox(
+    def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Generator:
+        bits = np.random.Philox(
             key=np.array(self.key, dtype=np.uint64),
             counter=np.array([block, round_, int(purpose), 0], dtype=np.uint64),
         )
+        return np.random.Generator(bits)
 
     def exponentials(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
         """Exponential draws of rate 1, strictly positive, for the rows ``start`` to ``stop``."""
@@ -106,10 +107,10 @@ class Stream:
         return np.negative(draws, out=draws)
 
 
-def _to_uniforms(words: npt.NDArray[np.uint64]) -> Float64Array:
-    """Turn random words into uniform draws in the open interval (0, 1)."""
-    # 53 bits and a half: never 0 and never 1, so logarithms stay finite and positive.
-    uniforms: Float64Array = (words >> np.uint64(11)).astype(np.float64)
-    uniforms += 0.5
-    uniforms *= 2.0**-53
+def _uniforms(generator: np.random.Generator, count: int) -> Float64Array:
+    """Return uniform draws in the open interval (0, 1)."""
+    # 53 bits, and a half of the last: never 0 and never 1, so logarithms stay finite and
+    # positive.
+    uniforms = generator.random(count)
+    uniforms += 2.0**-54
     return np.minimum(uniforms, 1.0 - 2.0**-53, out=uniforms)

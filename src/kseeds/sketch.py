@@ -10,12 +10,78 @@ and at most |Px − Pc|² + (|r_x| + |r_c|)².
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.blas import one_blas_thread
 from kseeds.metrics import FloatArray
 from kseeds.threads import Workers
 
-_SAMPLE = 4096
+_SAMPLE = 1024
+_MOST = 64
+"""Principal axes looked for."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Orthonormal axes through the middle of the points, the most telling first.
+
+    Attributes
+    ----------
+    middle : ndarray, shape (d,)
+        The mean of a sample; zero, which saves subtracting it, where that is about as good.
+    axes : ndarray, shape (d, count)
+        The axes as columns.
+    shares : ndarray, shape (count,)
+        The share of the variance of the sample that lies along each.
+    """
+
+    middle: npt.NDArray[np.float64]
+    axes: npt.NDArray[np.float64]
+    shares: npt.NDArray[np.float64]
+
+    @property
+    def count(self) -> int:
+        """How many axes there are."""
+        return len(self.shares)
+
+    def first(self, count: int) -> Axes:
+        """Return the same with the first ``count`` axes only."""
+        return Axes(self.middle, self.axes[:, :count], self.shares[:count])
+
+    def left_out_by(self, count: int) -> float:
+        """Return the share of the variance that the first ``count`` axes leave out."""
+        return 1.0 - float(self.shares[:count].sum())
+
+
+def principal_axes(points: FloatArray, count: int = _MOST) -> Axes:
+    """Return up to ``count`` principal axes of a sample, approximately.
+
+    Any orthonormal axes make valid sketches; good ones make tight ones. In many dimensions
+    they come from random combinations of the sample (Halko, Martinsson, Tropp 2011).
+    """
+    sample = points[:: max(1, len(points) // _SAMPLE)].astype(np.float64)
+    middle = sample.mean(axis=0)
+    sample -= middle
+    total = float(np.einsum("ij,ij->", sample, sample))
+    if len(sample) * float(middle @ middle) <= 2.0 * total:
+        middle[:] = 0.0
+    d = sample.shape[1]
+    if count == 0:
+        return Axes(middle, np.empty((d, 0)), np.empty(0))
+    with one_blas_thread():
+        basis = np.eye(d)
+        if d > 2 * count:
+            basis = np.random.default_rng(0).normal(size=(d, count + 8))
+            for _ in range(2):
+                basis, _ = np.linalg.qr(sample.T @ (sample @ basis))
+        along = sample @ basis
+        variances, turned = np.linalg.eigh(along.T @ along)
+        axes = basis @ turned[:, ::-1][:, :count]
+    shares = np.maximum(variances[::-1][:count], 0.0) / max(total, np.finfo(np.float64).tiny)
+    return Axes(middle, axes, shares)
 
 
 class Sketch:
@@ -23,24 +89,16 @@ class Sketch:
 
     Parameters
     ----------
-    points : ndarray
-        The rows to learn the axes from.
-    size : int, optional
-        Coordinates of a sketch, the norm included; by default chosen by how much of the
-        variance few axes hold, and 0 where sketches would be of no use.
+    axes : Axes
+        The axes to use.
     """
 
-    def __init__(self, points: FloatArray, size: int | None = None) -> None:
-        sample = points[:: max(1, len(points) // _SAMPLE)].astype(np.float64)
-        self._middle = sample.mean(axis=0)
-        sample -= self._middle
-        variances, axes = np.linalg.eigh(sample.T @ sample)
-        self.size = _useful_size(variances[::-1]) if size is None else size
-        self._axes = np.ascontiguousarray(axes[:, ::-1][:, : max(self.size - 1, 0)])
+    def __init__(self, axes: Axes) -> None:
+        self._middle, self._axes = axes.middle, np.ascontiguousarray(axes.axes)
 
     def of(self, points: FloatArray, workers: Workers) -> tuple[FloatArray, float]:
         """Return the sketches, and the largest distance from the middle."""
-        sketches = np.empty((len(points), self.size), dtype=points.dtype)
+        sketches = np.empty((len(points), self._axes.shape[1] + 1), dtype=points.dtype)
 
         def task(start: int, stop: int) -> float:
             moved = points[start:stop].astype(np.float64) - self._middle
@@ -51,21 +109,6 @@ class Sketch:
             sketches[start:stop, -1] = np.sqrt(np.maximum(rest, 0.0))
             return float(whole.max())
 
-        largest = max(workers.over_blocks(task, len(points), 4096))
+        with one_blas_thread():
+            largest = max(workers.over_blocks(task, len(points), 4096))
         return sketches, float(np.sqrt(largest))
-
-
-def _useful_size(variances: FloatArray) -> int:
-    """Return the size of a sketch that tells near from far, by the variances of the axes.
-
-    A tree prunes well over 8 coordinates that leave out at most a tenth of the variance. In
-    hundreds of dimensions 32 that leave out half still save most of the work on whole rows.
-    """
-    d, total = len(variances), float(variances.sum())
-    if total <= 0.0:
-        return 0
-    if d > 8 and float(variances[7:].sum()) <= 0.1 * total:
-        return 8
-    if d >= 256 and float(variances[31:].sum()) <= 0.5 * total:
-        return 32
-    return 0

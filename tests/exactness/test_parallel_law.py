@@ -10,6 +10,7 @@ from kseeds import kmeans_parallel
 from kseeds.inputs.problem import prepare_problem
 from kseeds.methods.parallel.rounds import Schedule, sample_candidates
 from kseeds.result import Nearest
+from kseeds.threads import Workers
 from tests.exactness.laws import chi_square_p, parallel_law
 
 WAYS = {
@@ -68,7 +69,7 @@ def test_inclusion_probability_of_every_row(seed_offset):
     trials, counts = 4_000, np.zeros(40)
     for t in range(trials):
         problem = _problem(X, 4, weights, seed_offset + t)
-        counts[sample_candidates(problem, nearest, Schedule(2.0, 1), t % 7)] += 1
+        counts[sample_candidates(problem, nearest, Schedule(2.0, 1), t % 7, Workers(1))] += 1
     certain = (chance == 0.0) | (chance == 1.0)
     assert (counts[certain] == trials * chance[certain]).all()
     p_values = [
@@ -98,7 +99,9 @@ def test_rounds_do_not_share_randomness():
     table = np.zeros((2, 2))
     for t in range(1_500):
         problem = _problem(np.arange(6.0)[:, None], 1, None, t)
-        in_round = [set(sample_candidates(problem, nearest, schedule, r)) for r in (0, 1)]
+        in_round = [
+            set(sample_candidates(problem, nearest, schedule, r, Workers(1))) for r in (0, 1)
+        ]
         for row in range(6):
             table[int(row in in_round[0]), int(row in in_round[1])] += 1
     assert stats.chi2_contingency(table).pvalue > REJECT

@@ -22,7 +22,7 @@ def run(prepared, centers, batches, way, n_threads=1):
     """Let the rows meet the centres in batches; return the state and the distances computed."""
     nearest, computed = Nearest.unmet(prepared.points), 0
     with Workers(n_threads) as workers:
-        engine = CatchUp(prepared.points, prepared.metric, workers, len(centers), way)
+        engine = CatchUp(prepared.points, prepared.metric, workers, len(centers), way=way)
         for stop in batches:
             computed += engine.meet(nearest, centers[:stop])[0]
     return nearest, computed
@@ -47,7 +47,7 @@ def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
     batches = sorted({int(b) for b in rng.integers(1, m + 1, size=3)} | {m})
     brute, pairs = run(prepared, centers, batches, "brute")
     plain, _ = run(prepared, centers, batches, "plain")
-    for way in ("tree", "sketch"):
+    for way in ("tree", "sketch", "product"):
         tree, fewer = run(prepared, centers, batches, way)
         np.testing.assert_array_equal(tree.squared, brute.squared)
         np.testing.assert_array_equal(tree.labels, brute.labels)
@@ -64,7 +64,7 @@ def hop(a, b):
     return float(abs(a[0] - b[0]) ** 1.5)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product"])
 @pytest.mark.parametrize("metric", [*METRICS, hop])
 def test_every_metric_has_every_way_or_falls_back(metric, way):
     X = points_of("random", 300, 3, 0)
@@ -77,7 +77,7 @@ def test_every_metric_has_every_way_or_falls_back(metric, way):
     np.testing.assert_allclose(found.squared, table.min(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("way", ["brute", "tree", "sketch"])
+@pytest.mark.parametrize("way", ["brute", "tree", "sketch", "product"])
 def test_threads_change_nothing(way):
     prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::100])
@@ -98,13 +98,13 @@ def test_centres_within_ulps_of_the_bounds(dtype):
     prepared = prepare_points(grid * dtype(1.1), "euclidean")
     centers = np.ascontiguousarray(np.concatenate([middles, nudged]) * dtype(1.1))
     brute, _ = run(prepared, centers, [400, 800], "brute")
-    for way in ("tree", "sketch"):
+    for way in ("tree", "sketch", "product"):
         tree, _ = run(prepared, centers, [400, 800], way)
         np.testing.assert_array_equal(tree.labels, brute.labels)
         np.testing.assert_array_equal(tree.squared, brute.squared)
 
 
-@pytest.mark.parametrize("way", ["plain", "sketch"])
+@pytest.mark.parametrize("way", ["plain", "sketch", "product"])
 def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
     """Two far groups: norms of 10⁶ drown distances of 10⁻³ in float32."""
     rng = np.random.default_rng(0)
@@ -161,7 +161,7 @@ def test_assign_refuses(arguments, message):
         assign(*arguments)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product"])
 def test_the_candidates_do_not_depend_on_the_way(way):
     X = points_of("clustered", 4000, 3, 0)
     naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")
@@ -173,27 +173,29 @@ def test_the_candidates_do_not_depend_on_the_way(way):
 
 
 def test_sketches_never_lengthen_a_distance():
-    from kseeds.sketch import Sketch
+    from kseeds.sketch import Sketch, principal_axes
 
     X = points_of("badly scaled", 500, 20, 0)
-    for size in (1, 2, 8, 21):
-        sketch = Sketch(X, size)
+    for count in (0, 1, 7, 20):
+        sketch = Sketch(principal_axes(X).first(count))
         sketches, radius = sketch.of(X, Workers(1))
         true = np.sqrt(((X[:, None] - X[None, :50]) ** 2).sum(axis=2))
         short = np.sqrt(((sketches[:, None] - sketches[None, :50]) ** 2).sum(axis=2))
         assert (short <= true * (1 + 1e-9) + 4e-8 * 2 * radius).all()
 
 
-def test_data_without_structure_gets_no_sketch():
-    from kseeds.sketch import Sketch
+def test_axes_tell_what_they_leave_out():
+    from kseeds.sketch import principal_axes
 
     rng = np.random.default_rng(0)
-    assert Sketch(rng.normal(size=(2000, 40))).size == 0
-    assert Sketch(np.zeros((2000, 40))).size == 0
+    assert principal_axes(rng.normal(size=(2000, 40))).left_out_by(8) > 0.6
+    assert principal_axes(np.zeros((2000, 40))).left_out_by(8) == 1.0
     flat = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 40))
-    assert Sketch(flat + 1e-3 * rng.normal(size=(2000, 40))).size == 8
-    high = rng.normal(size=(2000, 20)) @ rng.normal(size=(20, 300))
-    assert Sketch(high + rng.normal(size=(2000, 300))).size == 32
+    assert principal_axes(flat + 1e-3 * rng.normal(size=(2000, 40))).left_out_by(7) < 1e-3
+    high = 5.0 + rng.normal(size=(2000, 20)) @ rng.normal(size=(20, 300))
+    axes = principal_axes(high)
+    assert axes.left_out_by(32) < 1e-3
+    np.testing.assert_allclose(axes.axes.T @ axes.axes, np.eye(64), atol=1e-9)
 
 
 def test_the_tree_is_chosen_where_it_pays():

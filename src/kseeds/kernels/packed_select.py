@@ -20,13 +20,13 @@ _ALL_BUT_SIGN = np.int64(0x7FFFFFFF)
 
 
 @inlined
-def row_of(item: int) -> int:
+def row_of(item: Any) -> Any:
     """Return the row number of an item."""
     return item & _LOWER
 
 
 @inlined
-def packed(bits: int, row: int) -> int:
+def packed(bits: Any, row: Any) -> Any:
     """Return the item of a row whose float32 key has these bits."""
     # Negative floats order backwards by their bits: turning the others round mends that.
     wide = np.int64(bits)

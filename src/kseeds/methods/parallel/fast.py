@@ -29,7 +29,7 @@ def draw(problem: Problem, schedule: Schedule, *, way: str | None = None) -> Dra
         What to seed.
     schedule : Schedule
         How much to draw.
-    way : {"plain", "brute", "tree", "sketch"}, optional
+    way : {"plain", "brute", "tree", "sketch", "product"}, optional
         How rows meet candidates; chosen by default. Changes no candidate.
     """
     met = np.empty((0, problem.points.shape[1]), dtype=problem.points.dtype)
@@ -39,7 +39,9 @@ def draw(problem: Problem, schedule: Schedule, *, way: str | None = None) -> Dra
         nonlocal engine, met
         if engine is None:
             expected = 1 + schedule.oversampling * problem.n_clusters * schedule.rounds
-            engine = CatchUp(problem.points, problem.metric, workers, expected, way)
+            engine = CatchUp(
+                problem.points, problem.metric, workers, expected, schedule.rounds, way
+            )
         met = np.concatenate([met, centers])
         computed, visited = engine.meet(nearest, met)
         work.distances += computed

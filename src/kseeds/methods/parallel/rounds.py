@@ -19,7 +19,7 @@ from kseeds.metrics import FloatArray
 from kseeds.progress import SILENT
 from kseeds.randomness import Purpose
 from kseeds.result import Draw, Nearest, Work
-from kseeds.threads import BLOCK_ROWS, Workers, blocks_of
+from kseeds.threads import Workers
 
 CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
 """Let every row meet the given new centres, which follow those it has met."""
@@ -52,7 +52,7 @@ def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: Plus
         for round_ in range(schedule.rounds):
             problem.progress.update(round_, schedule.rounds + 1, "rounds")
             catch_up(new_centers, nearest, work, workers)
-            drawn = sample_candidates(problem, nearest, schedule, round_)
+            drawn = sample_candidates(problem, nearest, schedule, round_, workers)
             _is_its_own(nearest, drawn, m + len(candidates))
             candidates = np.concatenate([candidates, drawn])
             new_centers = points[drawn]
@@ -67,26 +67,27 @@ def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: Plus
 
 
 def sample_candidates(
-    problem: Problem, nearest: Nearest, schedule: Schedule, round_: int
+    problem: Problem, nearest: Nearest, schedule: Schedule, round_: int, workers: Workers
 ) -> npt.NDArray[np.int64]:
     """Return the rows that become candidates in this round, in row order.
 
     Every row has its own trial, keyed by its number, and every row counts in Z, whether or
     not anything about it changed in this round (erratum 5 of the paper).
     """
-    blocks = blocks_of(len(problem.points), BLOCK_ROWS)
-    masses = [_mass(problem, nearest, lo, hi) for lo, hi in blocks]
-    total = float(sum(float(mass.sum()) for mass in masses))
+    n = len(problem.points)
+    total = sum(workers.over_blocks(lambda lo, hi: float(_mass(problem, nearest, lo, hi).sum()), n))
     if total <= 0.0:
         return np.empty(0, dtype=np.int64)
     wanted = schedule.oversampling * problem.n_clusters
-    drawn = []
-    for (lo, hi), mass in zip(blocks, masses, strict=True):
+
+    def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:
         uniforms = problem.stream.uniforms(Purpose.CANDIDATE, round_, lo, hi)
         # The product may overflow only towards "certainly".
         with np.errstate(over="ignore"):
-            drawn.append(lo + np.flatnonzero(uniforms < wanted * (mass / total)))
-    return np.concatenate(drawn)
+            shares = wanted * (_mass(problem, nearest, lo, hi) / total)
+        return lo + np.flatnonzero(uniforms < shares)
+
+    return np.concatenate(workers.over_blocks(draw_block, n))
 
 
 def _mass(problem: Problem, nearest: Nearest, lo: int, hi: int) -> npt.NDArray[np.float64]:

@@ -1,0 +1,151 @@
+"""Nearest centres from a table of scalar products, whose doubts are settled row by row.
+
+Entry (b, k) of the table, in groups of 64, is −2·s_b·c_k for sketches s of the rows and c of
+the centres; with ``shifts[k]`` ≈ |c_k|² and ``low[b]`` ≈ |s_b|², both rounded down, their sum is
+a lower bound of |s_b − c_k|². See `kseeds.products` for the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kseeds.compile import inlined, kernel
+from kseeds.kernels.lazy import squared_distance_in_order
+from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
+from kseeds.layout import COLUMNS, LANES
+
+
+@kernel
+def squared_gaps_to(rows: Any, middle: Any, out: Any) -> None:
+    """Write the squared distances of the rows to ``middle``, a single row."""
+    for b in range(rows.shape[0]):
+        out[b] = sum_of_squares(rows, b, middle, 0)
+
+
+@kernel
+def improve_block(
+    points: Any, centers: Any, start: int, table: Any, shifts: Any, low: Any, slack: Any,
+    offset: int, relative: float, stretch: float, squared: Any, labels: Any,
+) -> int:  # fmt: skip
+    """Let the rows from ``start`` on meet ``centers``, numbered from ``offset``.
+
+    Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the
+    earlier. Returns how many distances of whole rows were computed.
+    """
+    rows = table.shape[0]
+    champions = np.empty(rows, np.int64)
+    limit = np.empty(1, table.dtype)
+    lanes = np.empty(COLUMNS, table.dtype)
+    waiting = np.empty(rows, np.int64)
+    count = 0
+    for b in range(rows):
+        _set_limit(limit, squared[start + b], relative, stretch, slack[b], low[b])
+        champions[b] = _least_entry(table, shifts, b, limit[0], lanes)
+        if champions[b] >= 0:
+            waiting[count] = b
+            count += 1
+    exact = np.empty(rows, points.dtype)
+    for at in range(0, count, 4):
+        _four_in_order(points, start, centers, champions, waiting, at, count, exact)
+    computed = count
+    for at in range(count):
+        b = waiting[at]
+        i, champion = start + b, champions[b]
+        best, near = squared[i], labels[i]
+        if exact[b] < best:
+            best, near = exact[b], np.int32(offset + champion)
+        _set_limit(limit, best, relative, stretch, slack[b], low[b])
+        most = limit[0]
+        for g in range(table.shape[1]):
+            hits = 0
+            for c in range(COLUMNS):
+                hits += table[b, g, c] <= most
+            if hits == 0 or (hits == 1 and g == champion // COLUMNS):
+                continue
+            for c in range(COLUMNS):
+                k = g * COLUMNS + c
+                if table[b, g, c] > limit[0] or k == champion:
+                    continue
+                computed += 1
+                # The order of this sum is not that of the others: it may only exclude.
+                if sum_of_squares(points, i, centers, k) * (1.0 - relative) > best:
+                    continue
+                distance = squared_distance_in_order(points, i, centers, k, EUCLIDEAN, np.inf)
+                if distance < best or (distance == best and offset + k < near):
+                    best, near = distance, np.int32(offset + k)
+                    _set_limit(limit, best, relative, stretch, slack[b], low[b])
+        squared[i], labels[i] = best, near
+    return computed
+
+
+@inlined
+def _set_limit(
+    limit: Any, best: float, relative: float, stretch: float, slack: float, low: float
+) -> None:
+    """Set the largest table entry of a centre that may be as near as ``best``."""
+    distance = math.sqrt(np.float64(best) * (1.0 + relative)) * stretch + slack
+    limit[0] = distance * distance - low
+    limit[0] = np.nextafter(limit[0], limit.dtype.type(np.inf))
+
+
+@inlined
+def _least_entry(table: Any, shifts: Any, b: int, limit: float, lanes: Any) -> int:
+    """Add the shifts to a row of the table; return its least entry, or -1 if over the limit.
+
+    Minima of 64 lanes, so that the compiler finds vectors.
+    """
+    for c in range(COLUMNS):
+        lanes[c] = np.inf
+    for g in range(table.shape[1]):
+        for c in range(COLUMNS):
+            value = table[b, g, c] + shifts[g, c]
+            table[b, g, c] = value
+            lanes[c] = value if value < lanes[c] else lanes[c]
+    for c in range(LANES):
+        pair = lanes[c] if lanes[c] < lanes[c + 16] else lanes[c + 16]
+        other = lanes[c + 32] if lanes[c + 32] < lanes[c + 48] else lanes[c + 48]
+        lanes[c] = pair if pair < other else other
+    for half in (8, 4, 2, 1):
+        for c in range(half):
+            lanes[c] = lanes[c] if lanes[c] < lanes[c + half] else lanes[c + half]
+    least = lanes[0]
+    if least > limit:
+        return -1
+    for g in range(table.shape[1]):
+        hits = 0
+        for c in range(COLUMNS):
+            hits += table[b, g, c] == least
+        if hits > 0:
+            break
+    c = 0
+    while table[b, g, c] > least:
+        c += 1
+    return g * COLUMNS + c
+
+
+@inlined
+def _four_in_order(
+    points: Any, start: int, centers: Any, champions: Any, waiting: Any, at: int, count: int,
+    exact: Any,
+) -> None:  # fmt: skip
+    """Compute four distances, coordinate after coordinate, side by side: one add waits for
+    the last one, but four sums do not wait for each other.
+    """  # noqa: D205
+    b0, b1 = waiting[at], waiting[min(at + 1, count - 1)]
+    b2, b3 = waiting[min(at + 2, count - 1)], waiting[min(at + 3, count - 1)]
+    k0, k1, k2, k3 = champions[b0], champions[b1], champions[b2], champions[b3]
+    zero = points.dtype.type(0.0)
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    for j in range(points.shape[1]):
+        e0 = points[start + b0, j] - centers[k0, j]
+        e1 = points[start + b1, j] - centers[k1, j]
+        e2 = points[start + b2, j] - centers[k2, j]
+        e3 = points[start + b3, j] - centers[k3, j]
+        s0 += e0 * e0
+        s1 += e1 * e1
+        s2 += e2 * e2
+        s3 += e3 * e3
+    exact[b0], exact[b1], exact[b2], exact[b3] = s0, s1, s2, s3
