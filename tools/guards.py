@@ -17,6 +17,9 @@ ALLOWED = {
     "compile.py": {"numpy", "numba", "llvmlite"},
     "cli": {"numpy", "typer", "rich", "pyarrow", "matplotlib"},
     "progress.py": {"rich"},
+    "engines": {"numpy", "dask", "pyspark", "pyarrow"},
+    "dask.py": {"numpy", "dask"},
+    "spark.py": {"numpy", "pyspark", "pandas"},
     "blas.py": {"threadpoolctl"},
 }
 DEFAULT = {"numpy"}

@@ -66,7 +66,7 @@ def kmeans_plusplus(
         Centres that exist already. Seeds are drawn around them; only new rows are returned.
     random_state : int, Generator, RandomState, SeedSequence or None
         Same state, same seeds, on any number of threads and for any memory order.
-    algorithm : {"auto", "lazy", "naive", "paper"}
+    algorithm : {"auto", "lazy", "naive", "paper", "rounds"}
         How to draw; never changes the law. See the README for which to use when.
     n_threads : int, optional
         Threads to use; all cores by default.
@@ -144,7 +144,7 @@ def kmeans_parallel(
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
         tree without a radius). Of ``algorithm="fast"``: ``way`` ("plain", "brute",
-        "tree" or "sketch"), how rows meet candidates.
+        "tree", "sketch" or "product"), how rows meet candidates.
 
     Returns
     -------

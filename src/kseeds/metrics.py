@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.spool import room_for
+
 FloatArray: TypeAlias = npt.NDArray[Any]
 """A float32 or float64 array."""
 
@@ -119,12 +121,14 @@ def prepare(name: str | Dissimilarity, points: FloatArray, factor: float) -> Flo
     if name == "angular":
         return _on_the_sphere(points, factor)
     if factor != 1.0:
-        points = np.multiply(points, points.dtype.type(factor))
+        scaled = room_for(points, points.shape, points.dtype)
+        np.multiply(points, points.dtype.type(factor), out=scaled)
+        return scaled
     return points
 
 
 def _on_the_sphere(points: FloatArray, factor: float) -> FloatArray:
-    unit = np.empty_like(points)
+    unit = room_for(points, points.shape, points.dtype)
     for lo in range(0, len(points), 4096):
         rows = points[lo : lo + 4096].astype(np.float64) * factor
         rows /= np.abs(rows).max(axis=1, keepdims=True)
@@ -134,12 +138,13 @@ def _on_the_sphere(points: FloatArray, factor: float) -> FloatArray:
 
 
 def _on_the_globe(points: FloatArray) -> FloatArray:
-    latitude = points[:, 0].astype(np.float64)
-    longitude = points[:, 1].astype(np.float64)
-    unit = np.empty((len(points), 3), dtype=points.dtype)
-    unit[:, 0] = np.cos(latitude) * np.cos(longitude)
-    unit[:, 1] = np.cos(latitude) * np.sin(longitude)
-    unit[:, 2] = np.sin(latitude)
+    unit = room_for(points, (len(points), 3), points.dtype)
+    for lo in range(0, len(points), 65_536):
+        latitude, longitude = points[lo : lo + 65_536, :2].astype(np.float64).T
+        rows = unit[lo : lo + 65_536]
+        rows[:, 0] = np.cos(latitude) * np.cos(longitude)
+        rows[:, 1] = np.cos(latitude) * np.sin(longitude)
+        rows[:, 2] = np.sin(latitude)
     return unit
 
 

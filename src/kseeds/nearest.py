@@ -18,6 +18,7 @@ from kseeds.meeting import meet
 from kseeds.metrics import Family, FloatArray, Metric
 from kseeds.patience import can_do_without, without_compiler
 from kseeds.result import Nearest
+from kseeds.spool import is_mapped
 from kseeds.threads import Workers, blocks_of
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class CatchUp:
             return _product_cost(points, count, expected, batches)
 
         can_help = cost(few) < cost(0)
-        wanted = self._forced or self.way == "sketch" or can_help
+        wanted = self._forced or self.way == "sketch" or (can_help and not is_mapped(points))
         axes = principal_axes(points, _SKETCH_AXES[-1] if wanted else 0)
         left_out = axes.left_out_by(_SKETCH_TREE_AXES)
         if self.way == "sketch" and (self._forced or left_out <= _SKETCH_TREE_LEAVES_OUT):
@@ -206,6 +207,8 @@ def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int
     brute_force = expected * _pair_cost(points)
     if metric.family is not Family.EUCLIDEAN or not _TREE_ROWS <= len(points) < 2**31:
         return "brute"
+    if is_mapped(points):  # a tree would hold all rows in memory
+        return "product" if _product_cost(points, 0, expected, batches) < brute_force else "brute"
     if points.shape[1] <= _TREE_DIMENSIONS:
         return "tree" if brute_force >= _TREE_PAYS else "brute"
     if brute_force >= _SKETCH_TREE_PAYS:

@@ -36,6 +36,9 @@ class Work:
         Times that lazy k-means++ brought many bounds up to date at once.
     rows : int
         Rows of the data.
+    communications, bytes_out, bytes_back : int
+        On a cluster: how often all partitions were asked something, the size of all
+        questions (each is sent once to every worker), and of all answers.
     """
 
     distances: int = 0
@@ -48,6 +51,9 @@ class Work:
     acceptances: int = 0
     refreshes: int = 0
     rows: int = 0
+    communications: int = 0
+    bytes_out: int = 0
+    bytes_back: int = 0
 
     @property
     def passes(self) -> float:
@@ -82,6 +88,35 @@ class Draw:
     indices: npt.NDArray[np.int64]
     work: Work
     nearest: Nearest | None = None
+
+
+@dataclass(frozen=True)
+class ClusterSeeding:
+    """Seeds of k-means, drawn where the data lives; unpacks as ``centers, indices``.
+
+    Attributes
+    ----------
+    centers : ndarray, shape (k, d)
+        The seeds, in the order in which they were drawn; copies of rows of the data.
+    indices : ndarray of int64, shape (k,)
+        Their row numbers, counted through all partitions; no row appears twice.
+    algorithm : str
+        The algorithm that drew them.
+    work : Work
+        What it cost, counted; also what travelled.
+    seconds : float
+        What it cost, on this cluster.
+    """
+
+    centers: FloatArray
+    indices: npt.NDArray[np.int64]
+    algorithm: str
+    work: Work
+    seconds: float
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.centers
+        yield self.indices
 
 
 class Seeding:

@@ -13,6 +13,7 @@ from kseeds import metrics
 from kseeds.inputs.arguments import check_metric
 from kseeds.inputs.tables import float_dtype, to_array
 from kseeds.metrics import Dissimilarity, FloatArray, Metric
+from kseeds.spool import contiguous
 
 _BLOCK_BYTES = 1 << 20
 
@@ -47,8 +48,8 @@ def prepare_points(X: Any, metric: Any, *, name: str = "X", check_values: bool =
     caller that is about to read them all anyway, and will notice if they are not.
     """
     known = check_metric(metric)
-    values = _two_dimensional(to_array(X, name), name)
-    values = np.ascontiguousarray(values, dtype=float_dtype(values.dtype))
+    values = two_dimensional(to_array(X, name), name)
+    values = contiguous(values, float_dtype(values.dtype))
     largest = _largest_finite(values, name) if check_values else 1.0
     _check_domain(values, known, name)
     bound, factor = metrics.bind(known, values, largest)
@@ -57,7 +58,7 @@ def prepare_points(X: Any, metric: Any, *, name: str = "X", check_values: bool =
 
 def prepare_like(reference: Prepared, X: Any, *, name: str) -> FloatArray:
     """Check more points and make them ready to be compared with ``reference``."""
-    values = _two_dimensional(to_array(X, name), name, allow_empty=True)
+    values = two_dimensional(to_array(X, name), name, allow_empty=True)
     columns = reference.values.shape[1]
     if values.shape[1] != columns:
         raise ValueError(
@@ -82,9 +83,10 @@ def _read_only(array: FloatArray) -> FloatArray:
     return view
 
 
-def _two_dimensional(
+def two_dimensional(
     array: npt.NDArray[Any], name: str, *, allow_empty: bool = False
 ) -> npt.NDArray[Any]:
+    """Return ``array`` if it has rows and columns."""
     if array.ndim != 2:
         remedy = (
             f"use {name}.reshape(-1, 1) for one column of data"
@@ -97,6 +99,13 @@ def _two_dimensional(
             f"{name} is empty (shape {array.shape}); pass at least one row and one column."
         )
     return array
+
+
+def check_values(values: FloatArray, metric: str | Dissimilarity, name: str) -> float:
+    """Refuse what no distance can be computed of; return the largest absolute value."""
+    largest = _largest_finite(values, name)
+    _check_domain(values, metric, name)
+    return largest
 
 
 def _largest_finite(values: FloatArray, name: str) -> float:
@@ -133,9 +142,12 @@ def _check_domain(values: FloatArray, metric: str | Dissimilarity, name: str) ->
                 "and longitude in radians."
             )
         limits = np.array([0.5 * np.pi, 2.0 * np.pi]) * (1.0 + 1e-6)
-        beyond = np.abs(values) > limits
-        if beyond.any():
+        for lo in range(0, len(values), 65536):
+            beyond = np.abs(values[lo : lo + 65536]) > limits
+            if not beyond.any():
+                continue
             row, column = (int(at[0]) for at in np.nonzero(beyond))
+            row += lo
             raise ValueError(
                 f"{name} has {values[row, column]} at row {row}, column {column}, which is no "
                 f"{('latitude', 'longitude')[column]} in radians; convert degrees with "

@@ -84,13 +84,10 @@ def prepare_problem(
     checked = check_values or k == 1 or metric not in ("euclidean", "manhattan")
     prepared = prepare_points(X, metric, check_values=checked)
     n = len(prepared.points)
-    if k > n:
-        raise ValueError(
-            f"n_clusters={k} is more than the {n} rows of X; ask for at most {n} seeds."
-        )
+    check_enough(k, n, n)
     weights, scale = check_weights(sample_weight, n)
     if weights is not None:
-        _check_enough(int(np.count_nonzero(weights)), k)
+        check_enough(k, n, int(np.count_nonzero(weights)))
     columns = prepared.values.shape[1]
     if initial_centers is None:
         initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
@@ -101,7 +98,12 @@ def prepare_problem(
     return problem, prepared, scale
 
 
-def _check_enough(positive: int, k: int) -> None:
+def check_enough(k: int, n: int, positive: int) -> None:
+    """Refuse more seeds than rows, or than rows of positive weight."""
+    if k > n:
+        raise ValueError(
+            f"n_clusters={k} is more than the {n} rows of X; ask for at most {n} seeds."
+        )
     if k > positive:
         raise ValueError(
             f"n_clusters={k} is more than the {positive} rows with positive sample_weight; ask "
@@ -118,16 +120,26 @@ def check_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.float64] |
         raise ValueError(
             f"sample_weight has shape {weights.shape}; pass one weight for each of the {n} rows."
         )
+    find_bad_weight(weights)
+    scale = weight_scale(float(weights.max()))
+    return weights / scale, scale
+
+
+def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:
+    """Refuse weights that are negative or not finite, with their place."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(bad):
         raise ValueError(
             f"sample_weight has {weights[bad[0]]} at row {bad[0]}; weights must be finite and "
             "0 or more."
         )
-    if not weights.any():
+
+
+def weight_scale(largest: float) -> float:
+    """Return what to divide weights by, to make them less than 2."""
+    if largest == 0.0:
         raise ValueError(
             "sample_weight is 0 for every row; give at least one row a positive weight."
         )
     # A power of two is exact, so weights that differ by one draw the same seeds.
-    scale = float(np.ldexp(1.0, int(np.frexp(weights.max())[1]) - 1))
-    return weights / scale, scale
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.randomness import Purpose, Stream
+from kseeds.threads import blocks_of
 
 
 def start_clocks(
@@ -26,6 +27,25 @@ def start_clocks(
         return clocks
     with np.errstate(divide="ignore", over="ignore"):
         return np.divide(clocks, weights, out=clocks)
+
+
+def first_to_fire(
+    stream: Stream,
+    purpose: Purpose,
+    n_rows: int,
+    weights: npt.NDArray[np.float64] | None,
+) -> int:
+    """Return the row of the smallest of `start_clocks`, without holding all of them."""
+    row, least = -1, np.inf
+    for lo, hi in blocks_of(n_rows):
+        clocks = stream.exponentials(purpose, 0, lo, hi)
+        if weights is not None:
+            with np.errstate(divide="ignore", over="ignore"):
+                clocks /= weights[lo:hi]
+        at = int(np.argmin(clocks))
+        if row < 0 or clocks[at] < least:
+            row, least = lo + at, float(clocks[at])
+    return row
 
 
 def fill_with_rows(

@@ -9,6 +9,7 @@ PLUSPLUS = {
     "lazy": "kseeds.methods.plusplus.lazy",
     "naive": "kseeds.methods.plusplus.naive",
     "paper": "kseeds.methods.plusplus.paper",
+    "rounds": "kseeds.methods.plusplus.rounds",
 }
 PARALLEL = {
     "fast": "kseeds.methods.parallel.fast",

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.problem import Problem
-from kseeds.methods.clocks import start_clocks
+from kseeds.methods.clocks import first_to_fire
 from kseeds.metrics import FloatArray
 from kseeds.progress import SILENT
 from kseeds.randomness import Purpose
 from kseeds.result import Draw, Nearest, Work
-from kseeds.threads import Workers
+from kseeds.threads import Workers, blocks_of
 
 CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
 """Let every row meet the given new centres, which follow those it has met."""
@@ -44,8 +44,8 @@ def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: Plus
     candidates = np.empty(0, dtype=np.int64)
     new_centers = problem.initial
     if m == 0:
-        clocks = start_clocks(problem.stream, Purpose.CLOCK, len(points), problem.weights)
-        candidates = np.array([np.argmin(clocks)], dtype=np.int64)
+        first = first_to_fire(problem.stream, Purpose.CLOCK, len(points), problem.weights)
+        candidates = np.array([first], dtype=np.int64)
         new_centers = points[candidates]
         _is_its_own(nearest, candidates, 0)
     with Workers(problem.n_threads) as workers:
@@ -112,13 +112,17 @@ def _reduce(
 ) -> Draw:
     """Reduce the candidates to k by weighted k-means++, drawing more rows if they are few."""
     m = len(problem.initial)
-    members = np.bincount(nearest.labels, problem.weights, minlength=m + len(candidates))[m:]
+    members = np.zeros(m + len(candidates))
+    for lo, hi in blocks_of(len(problem.points)):
+        weights = None if problem.weights is None else problem.weights[lo:hi]
+        members += np.bincount(nearest.labels[lo:hi], weights, minlength=len(members))
+    members = members[m:]
     reduced = np.empty(0, dtype=np.int64)
     if len(candidates):
         part = replace(
             problem,
             points=problem.points[candidates],
-            weights=members.astype(np.float64),
+            weights=members,
             n_clusters=min(problem.n_clusters, len(candidates)),
         )
         step = plusplus(part, Purpose.REDUCTION)

@@ -1,0 +1,164 @@
+"""The engine on Apache Spark: one element a partition, states cached beside the rows.
+
+Rows leave the JVM as Arrow batches, once. What follows are pure functions of RDD elements: a
+lost executor's share is made again by Spark from where it came.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import RDD, StorageLevel
+from pyspark.sql import Column, DataFrame, functions
+from pyspark.sql.types import ArrayType, NumericType
+
+from kseeds.engines.partition import Part
+from kseeds.engines.rounds import Task
+
+_LEVEL = StorageLevel.MEMORY_AND_DISK
+
+
+class SparkEngine:
+    """Runs tasks on the executors.
+
+    Parameters
+    ----------
+    parts : RDD
+        One `Part` a partition.
+    """
+
+    def __init__(self, parts: RDD[Part]) -> None:
+        self._parts = parts
+        self._states: RDD[Any] | None = None
+        self._kept: RDD[Any] | None = None
+        self._messages: list[Any] = []
+
+    def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
+        """Run a task on every partition; return the replies in the order of the partitions."""
+        shared = self._parts.context.broadcast(message)
+        self._messages.append(shared)  # a lost partition may need it again
+        if self._states is None:
+            pairs = self._parts.map(lambda part: task(part, None, shared.value))
+        else:
+            both = self._parts.zip(self._states)
+            pairs = both.map(lambda pair: task(pair[0], pair[1], shared.value))
+        if not keep:
+            return pairs.map(lambda pair: pair[1]).collect()
+        pairs = pairs.persist(_LEVEL)
+        replies = pairs.map(lambda pair: pair[1]).collect()
+        if self._kept is not None:
+            self._kept.unpersist()
+        self._kept, self._states = pairs, pairs.map(lambda pair: pair[0])
+        return replies
+
+    def close(self) -> None:
+        """Let go of everything, so that the cluster can."""
+        if self._kept is not None:
+            self._kept.unpersist()
+        for message in self._messages:
+            message.destroy()
+        self._messages, self._kept, self._states = [], None, None
+
+
+@contextmanager
+def running(
+    frame: DataFrame, features: Column | list[Column], weight: str | None, cache: bool
+) -> Iterator[SparkEngine]:
+    """Give an engine over the rows of a frame; let go of what it keeps afterwards."""
+    columns = features if isinstance(features, list) else [features]
+    chosen = [column.alias(f"x{j}") for j, column in enumerate(columns)]
+    if weight is not None:
+        chosen.append(functions.col(weight).cast("double").alias("w"))
+    as_array, weighted = not isinstance(features, list), weight is not None
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            block = pickle.dumps(block_of(batch, as_array, weighted), protocol=5)
+            yield pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], ["block"])
+
+    packed = frame.select(*chosen).mapInArrow(pack, "block binary")
+    parts = packed.rdd.mapPartitionsWithIndex(_join)
+    if cache:
+        parts = parts.persist(_LEVEL)
+    engine = SparkEngine(parts)
+    try:
+        yield engine
+    finally:
+        engine.close()
+        if cache:
+            parts.unpersist()
+
+
+def block_of(batch: pa.RecordBatch, as_array: bool, weighted: bool) -> tuple[Any, Any, str | None]:
+    """Return the values and weights of an Arrow batch, or what is wrong with them."""
+    columns = list(batch.columns)
+    weights = columns.pop().to_numpy(zero_copy_only=False) if weighted else None
+    for column in columns:
+        if column.null_count:
+            at = column.is_null().index(True).as_py()
+            return None, None, f"X has a null at row {at}; drop or fill such rows first."
+    if not as_array:
+        arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
+        return np.stack(arrays, axis=1), weights, None
+    lengths = np.diff(columns[0].offsets.to_numpy())
+    if len(lengths) and (lengths != lengths[0]).any():
+        return None, None, "X has rows of different lengths; give every row the same length."
+    flat = columns[0].flatten()
+    if flat.null_count:
+        return None, None, "X has a null inside a row; drop or fill such rows first."
+    width = int(lengths[0]) if len(lengths) else 1
+    return flat.to_numpy(zero_copy_only=False).reshape(-1, width), weights, None
+
+
+def _join(number: int, rows: Iterable[Any]) -> Iterator[Part]:
+    """Make one part of the blocks of a partition; an empty one of none."""
+    blocks = [pickle.loads(row.block) for row in rows]
+    error = next((found for _, _, found in blocks if found is not None), None)
+    widths = {values.shape[1] for values, _, found in blocks if found is None}
+    if error is None and len(widths) > 1:
+        error = "X has rows of different lengths; give every row the same length."
+    if error is not None or not blocks:
+        yield Part(number, np.empty((0, 1)), None, error)
+        return
+    weights = None
+    if blocks[0][1] is not None:
+        weights = np.concatenate([part for _, part, _ in blocks])
+    yield Part.of(number, np.concatenate([values for values, _, _ in blocks]), weights)
+
+
+def features_of(frame: DataFrame, features: Any) -> Column | list[Column]:
+    """Return an array column, or a list of numeric columns, ready for Arrow."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    names = [features] if isinstance(features, str) else list(features)
+    for name in names:
+        if name not in types:
+            raise ValueError(
+                f"features={features!r} is not in the frame, which has {', '.join(types)}; name a "
+                "column of arrays or vectors, or a list of numeric columns."
+            )
+    if not isinstance(features, str):
+        for name in names:
+            if not isinstance(types[name], NumericType):
+                raise TypeError(
+                    f"features has column {name!r} of type {types[name].simpleString()}, which is "
+                    "not numeric; encode or drop that column first."
+                )
+        return [functions.col(name) for name in names]
+    kind = types[features]
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
+        return functions.col(features)
+    if kind.typeName() == "vectorudt" or type(kind).__name__ == "VectorUDT":
+        from pyspark.ml.functions import vector_to_array
+
+        return vector_to_array(functions.col(features))
+    if isinstance(kind, NumericType):
+        return [functions.col(features)]
+    raise TypeError(
+        f"features={features!r} is a column of {kind.simpleString()}; name a column of arrays or "
+        "vectors of numbers, or a list of numeric columns."
+    )
