@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kseeds.assignment import Assignment, assign
     from kseeds.clock_queue import ClockQueue
     from kseeds.errors import FewerDistinctPointsWarning
-    from kseeds.result import Seeding, Work
+    from kseeds.result import ClusterSeeding, Seeding, Work
     from kseeds.vantage_tree import VPTree
 
 __version__ = "0.1.0"
@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Assignment",
     "ClockQueue",
+    "ClusterSeeding",
     "FewerDistinctPointsWarning",
     "Seeding",
     "VPTree",
@@ -33,6 +34,7 @@ __all__ = [
 _HOMES = {
     "Assignment": "kseeds.assignment",
     "ClockQueue": "kseeds.clock_queue",
+    "ClusterSeeding": "kseeds.result",
     "FewerDistinctPointsWarning": "kseeds.errors",
     "Seeding": "kseeds.result",
     "VPTree": "kseeds.vantage_tree",

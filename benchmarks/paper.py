@@ -1,0 +1,102 @@
+"""The figures and tables of the paper, for the data sets that are present.
+
+k-means++: distances and time of naive (vectorised), of the paper's Algorithm 2, and of lazy; the
+share of the queue examined; Algorithm 2 without its queue. k-means||: distances and time of naive
+(vectorised), of the paper's Algorithm 5 with and without NearestInRange, and of fast.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.baseline import naive_plusplus
+from benchmarks.records import Bar, Records
+from benchmarks.registry import FULL, QUICK, load
+from kseeds import Seeding, kmeans_parallel, kmeans_plusplus
+
+_PATIENCE = {"quick": 2.0, "full": 12.0}
+"""Seconds after which an algorithm is not run with more seeds."""
+_ONCE = 1.0
+"""Seconds after which a cell is not run more often."""
+
+PLUSPLUS: dict[str, dict[str, Any]] = {
+    "paper": {"algorithm": "paper"},
+    "paper, no queue": {"algorithm": "paper", "queue": False},
+    "lazy": {"algorithm": "lazy"},
+}
+PARALLEL: dict[str, dict[str, Any]] = {
+    "naive": {"algorithm": "fast", "way": "brute"},
+    "paper": {"algorithm": "paper"},
+    "paper, no range": {"algorithm": "paper", "in_range": False},
+    "fast": {"algorithm": "fast"},
+}
+
+
+def run(
+    folder: Path | None, out: Path, profile: str, sets: list[str] | None, rows: int | None
+) -> None:
+    """Run or resume the suite."""
+    records = Records(out)
+    quick = profile == "quick"
+    names = sets or list(QUICK if quick else FULL)
+    ks = [32, 128, 512] if quick else [32, 64, 128, 256, 512, 1024, 2048, 4096]
+    runs = 1 if quick else 5
+    bar = Bar(len(names) * (len(PLUSPLUS) + 1 + len(PARALLEL)))
+    for name in names:
+        X, origin = load(name, folder, rows)
+        for law, ways in (("k-means++", ["naive", *PLUSPLUS]), ("k-means||", list(PARALLEL))):
+            for way in ways:
+                _one(records, X, f"{name}", origin, law, way, ks, runs, _PATIENCE[profile])
+                bar.step(f"{name} {law} {way}")
+
+
+def _one(
+    records: Records, X: np.ndarray, name: str, origin: str, law: str, way: str, ks: list[int],
+    runs: int, patience: float,
+) -> None:  # fmt: skip
+    _draw(X[:2000], law, way, 8, 0)  # loads what is needed
+    slow = False
+    for k in ks:
+        if k > len(X) // 4 or slow:
+            break
+        for run_ in range(runs):
+            started = time.perf_counter()
+            records.cell(
+                lambda k=k, run_=run_: _draw(X, law, way, k, run_),
+                suite="paper", data=name, origin=origin, n=len(X), d=X.shape[1], law=law,
+                way=way, k=k, run=run_,
+            )  # fmt: skip
+            seconds = time.perf_counter() - started
+            slow = slow or seconds > patience
+            if seconds > _ONCE:
+                break
+
+
+def _draw(X: np.ndarray, law: str, way: str, k: int, seed: int) -> dict[str, Any]:
+    time.sleep(0.02)  # let the threads of whatever ran before go to sleep
+    started = time.perf_counter()
+    if law == "k-means++" and way == "naive":
+        naive_plusplus(X, k, seed)
+        seconds = time.perf_counter() - started
+        return {"seconds": seconds, "distances": len(X) * (k - 1)}
+    found: Seeding
+    if law == "k-means++":
+        options = PLUSPLUS[way]
+        if way == "lazy":
+            options = {**options, "kernels": "compiled"}
+        found = kmeans_plusplus(X, k, random_state=seed, **options)
+    else:
+        found = kmeans_parallel(X, k, random_state=seed, **PARALLEL[way])
+    seconds = time.perf_counter() - started
+    work = found.work
+    result = {"seconds": seconds, "distances": work.distances}
+    if law == "k-means||":
+        result["naive"] = len(X) * (work.candidates + 1)
+    if work.queue_examined:
+        left = len(X) - np.arange(1, len(work.queue_examined) + 1)
+        result["examined"] = float(np.mean(np.array(work.queue_examined) / left))
+    return result
