@@ -73,7 +73,9 @@ def svg(chart: Chart) -> str:
     ]
     for y in _ticks(lo_y, hi_y):
         at = py(y)
-        out.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        out.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+        )
         out.append(f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{_short(y)}</text>')
     shown = sorted({x for x, _ in points})
     step = max(1, len(shown) // 6)
@@ -85,7 +87,9 @@ def svg(chart: Chart) -> str:
     out.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(chart.x)}</text>')
     for number, (name, line) in enumerate(chart.lines.items()):
         path = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in sorted(line) if y > 0)
-        out.append(f'<polyline class="c{number}" points="{path}"><title>{escape(name)}</title></polyline>')
+        out.append(
+            f'<polyline class="c{number}" points="{path}"><title>{escape(name)}</title></polyline>'
+        )
         for x, y in line:
             if y > 0:
                 tip = f"{escape(name)}: {y:.4g} at {x:g}"
@@ -122,7 +126,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _short(value: float) -> str:
     for size, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
-            return f"{value / size:g}{name}"
+            return f"{value / size:.3g}{name}"
     return f"{value:g}"
 
 

@@ -67,7 +67,9 @@ def on_dask(X: np.ndarray, ks: list[int], repeats: int) -> None:
         for k in ks:
             for name in ("kmeans_parallel", "kmeans_plusplus"):
                 function = getattr(kseeds.dask, name)
-                seconds, found = best(lambda f=function, k=k: f(chunked, k, random_state=0), repeats)
+                seconds, found = best(
+                    lambda f=function, k=k: f(chunked, k, random_state=0), repeats
+                )
                 show(f"kseeds {name}", k, seconds, X, found.centers, travelled(found))
             seconds, centers = best(
                 lambda k=k: init_scalable(
@@ -91,6 +93,7 @@ def on_spark(X: np.ndarray, ks: list[int], repeats: int) -> None:
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "6g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")

@@ -23,18 +23,18 @@ Method = Callable[[Any, int, int], np.ndarray]
 
 METHODS: dict[str, Method] = {
     "random": lambda X, k, s: X[np.random.default_rng(s).choice(len(X), k, replace=False)],
-    "k-means++ naive": lambda X, k, s: kmeans_plusplus(
-        X, k, random_state=s, algorithm="naive"
-    ).centers,
-    "k-means++ paper, clock keys": lambda X, k, s: kmeans_plusplus(
-        X, k, random_state=s, algorithm="paper"
-    ).centers,
-    "k-means++ paper, printed keys": lambda X, k, s: kmeans_plusplus(
-        X, k, random_state=s, algorithm="paper", keys="printed"
-    ).centers,
-    "k-means++ lazy": lambda X, k, s: kmeans_plusplus(
-        X, k, random_state=s, algorithm="lazy"
-    ).centers,
+    "k-means++ naive": lambda X, k, s: (
+        kmeans_plusplus(X, k, random_state=s, algorithm="naive").centers
+    ),
+    "k-means++ paper, clock keys": lambda X, k, s: (
+        kmeans_plusplus(X, k, random_state=s, algorithm="paper").centers
+    ),
+    "k-means++ paper, printed keys": lambda X, k, s: (
+        kmeans_plusplus(X, k, random_state=s, algorithm="paper", keys="printed").centers
+    ),
+    "k-means++ lazy": lambda X, k, s: (
+        kmeans_plusplus(X, k, random_state=s, algorithm="lazy").centers
+    ),
     "k-means||": lambda X, k, s: kmeans_parallel(X, k, random_state=s).centers,
 }
 

@@ -64,9 +64,13 @@ class Records:
                     continue
         return found
 
+    def has(self, **cell: Any) -> bool:
+        """Tell whether a cell is there."""
+        return _key(cell) in self._done
+
     def cell(self, compute: Callable[[], dict[str, Any]], /, **cell: Any) -> None:
         """Compute a cell and append it, unless it is there."""
-        if _key(cell) in self._done:
+        if self.has(**cell):
             return
         result = compute()
         line = {"cell": cell, "result": result, "about": self._about}

@@ -83,7 +83,13 @@ def write_report(out: Path, assets: Path | None = None) -> Path:
     if assets is not None:
         assets.mkdir(parents=True, exist_ok=True)
         for name, charts in zip(
-            ("plusplus-distances", "plusplus-time", "parallel-distances", "parallel-time", "scaling"),
+            (
+                "plusplus-distances",
+                "plusplus-time",
+                "parallel-distances",
+                "parallel-time",
+                "scaling",
+            ),
             groups.values(),
             strict=True,
         ):
@@ -129,7 +135,9 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def _means(lines: list[dict[str, Any]], law: str, what: str) -> dict[str, dict[str, dict[int, float]]]:
+def _means(
+    lines: list[dict[str, Any]], law: str, what: str
+) -> dict[str, dict[str, dict[int, float]]]:
     """Return data set → way → K → mean."""
     found: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(dict))
     for line in lines:

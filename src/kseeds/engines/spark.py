@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark import RDD, StorageLevel
+from pyspark.serializers import CPickleSerializer
 from pyspark.sql import Column, DataFrame, functions
 from pyspark.sql.types import ArrayType, NumericType
 
@@ -34,26 +35,25 @@ class SparkEngine:
 
     def __init__(self, parts: RDD[Part]) -> None:
         self._parts = parts
-        self._states: RDD[Any] | None = None
-        self._kept: RDD[Any] | None = None
+        self._kept: RDD[Any] | None = None  # states and replies
         self._messages: list[Any] = []
 
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
         """Run a task on every partition; return the replies in the order of the partitions."""
         shared = self._parts.context.broadcast(message)
         self._messages.append(shared)  # a lost partition may need it again
-        if self._states is None:
+        if self._kept is None:
             pairs = self._parts.map(lambda part: task(part, None, shared.value))
         else:
-            both = self._parts.zip(self._states)
-            pairs = both.map(lambda pair: task(pair[0], pair[1], shared.value))
+            both = self._parts.zip(self._kept)
+            pairs = both.map(lambda pair: task(pair[0], pair[1][0], shared.value))
         if not keep:
             return pairs.map(lambda pair: pair[1]).collect()
-        pairs = pairs.persist(_LEVEL)
+        pairs = _one_by_one(pairs).persist(_LEVEL)
         replies = pairs.map(lambda pair: pair[1]).collect()
         if self._kept is not None:
             self._kept.unpersist()
-        self._kept, self._states = pairs, pairs.map(lambda pair: pair[0])
+        self._kept = pairs
         return replies
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class SparkEngine:
             self._kept.unpersist()
         for message in self._messages:
             message.destroy()
-        self._messages, self._kept, self._states = [], None, None
+        self._messages, self._kept = [], None
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def running(
             yield pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], ["block"])
 
     packed = frame.select(*chosen).mapInArrow(pack, "block binary")
-    parts = packed.rdd.mapPartitionsWithIndex(_join)
+    parts = _one_by_one(packed.rdd.mapPartitionsWithIndex(_join))
     if cache:
         parts = parts.persist(_LEVEL)
     engine = SparkEngine(parts)
@@ -92,6 +92,15 @@ def running(
         engine.close()
         if cache:
             parts.unpersist()
+
+
+def _one_by_one(elements: RDD[Any]) -> RDD[Any]:
+    """Return the RDD with elements pickled one by one.
+
+    Two such RDDs are zipped as they are. Spark would first send both through Python once more
+    to pickle them in batches of the same size, which takes longer than the work.
+    """
+    return elements._reserialize(CPickleSerializer())
 
 
 def block_of(batch: pa.RecordBatch, as_array: bool, weighted: bool) -> tuple[Any, Any, str | None]:
