@@ -81,7 +81,8 @@ def svg(chart: Chart) -> str:
     step = max(1, len(shown) // 6)
     for x in shown[::step]:
         out.append(
-            f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_short(x)}</text>'
+            f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">'
+            f"{_short(x)}</text>"
         )
     middle = (LEFT + WIDTH - RIGHT) / 2
     out.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(chart.x)}</text>')

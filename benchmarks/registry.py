@@ -1,8 +1,8 @@
 """Every data set of the benchmarks: where it is from, its shape, and how it is prepared.
 
-With ``--data DIR`` sets are read from ``DIR/<name>.npz`` (key X) or ``DIR/<name>.npy``; otherwise they
-are fetched from their public source, and where that cannot be had replaced, clearly labelled,
-by a synthetic stand-in of the same shape.
+With ``--data DIR`` sets are read from ``DIR/<name>.npz`` (key X) or ``DIR/<name>.npy``. Without,
+they are fetched from their public source, and where that cannot be had replaced, clearly
+labelled, by a synthetic stand-in of the same shape.
 """
 
 from __future__ import annotations
