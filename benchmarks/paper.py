@@ -18,7 +18,7 @@ from benchmarks.records import Bar, Records
 from benchmarks.registry import FULL, QUICK, load
 from kseeds import Seeding, kmeans_parallel, kmeans_plusplus
 
-_PATIENCE = {"quick": 2.0, "full": 12.0}
+_PATIENCE = {"quick": 2.0, "full": 6.0}
 """Seconds after which an algorithm is not run with more seeds."""
 _ONCE = 1.0
 """Seconds after which a cell is not run more often."""

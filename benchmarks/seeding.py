@@ -170,16 +170,23 @@ def memory(n: int) -> None:
 
 def grown_by(n: int, d: int, k: int) -> int:
     """Return by how many bytes the peak memory grows."""
-    import resource
-
     X = np.empty((n, d), dtype=np.float32)
     for lo in range(0, n, 100_000):  # in blocks, so that making the data is not the peak
         part = X[lo : lo + 100_000]
         part[:] = np.random.default_rng(lo).normal(size=part.shape)
     lazy(X[:5000], 64, 0)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far (Linux)
+    before = memory_now("VmRSS")
     lazy(X, k, 0)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    return memory_now("VmHWM") - before
+
+
+def memory_now(which: str) -> int:
+    """Return a line of the status of this process, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(which):
+            return int(line.split()[1]) * 1024
+    raise ValueError(which)
 
 
 def quality(folder: Path, runs: int) -> None:

@@ -141,4 +141,5 @@ def _in_parts(
         tree_building.place_rows(part_of, start, stop, places[start // _SHARED].copy(), order)
 
     workers.over_blocks(place, n, _SHARED)
-    return order, np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    # Many equal rows may leave parts without any: those are no parts.
+    return order, np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))

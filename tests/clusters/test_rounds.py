@@ -146,6 +146,12 @@ def test_bad_partitions_are_named(make, message):
         Driver(engine, request)
 
 
+def test_bad_initial_centers_are_named():
+    X, _ = whole_numbers(100)
+    with pytest.raises(ValueError, match="initial_centers has 2 columns but the data has 3"):
+        driver_over(X, None, [0, 50, 100], 3, 0, initial=X[:4, :2])
+
+
 def test_bad_weights_are_named():
     X, weights = whole_numbers(100)
     weights[60] = -1.0

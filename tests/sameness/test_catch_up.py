@@ -118,6 +118,20 @@ def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
     np.testing.assert_array_equal(other.squared, brute.squared)
 
 
+@pytest.mark.parametrize("distinct", [1, 2, 40])
+@pytest.mark.parametrize("way", ["tree", "sketch", "product"])
+def test_many_equal_rows(way, distinct):
+    """Parts of the forest are left empty, medians are ties, boxes are points."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(distinct, 3)).astype(np.float32)[rng.integers(0, distinct, 9000)]
+    prepared = prepare_points(X, "euclidean")
+    centers = np.ascontiguousarray(np.concatenate([X[:30], X[:30] + np.float32(0.25)]))
+    brute, _ = run(prepared, centers, [20, 60], "brute")
+    other, _ = run(prepared, centers, [20, 60], way)
+    np.testing.assert_array_equal(other.labels, brute.labels)
+    np.testing.assert_array_equal(other.squared, brute.squared)
+
+
 def test_the_tree_prunes():
     prepared = prepare_points(points_of("clustered", 20_000, 2, 0), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::40])

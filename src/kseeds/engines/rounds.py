@@ -131,6 +131,11 @@ class Driver:
             self.sums = [found / scale for found in self.sums]
         self.plan = plan
         empty = np.empty((0, filled[0].columns), dtype=dtype)
+        if request.initial is not None and request.initial.shape[1] != empty.shape[1]:
+            raise ValueError(
+                f"initial_centers has {request.initial.shape[1]} columns but the data has "
+                f"{empty.shape[1]}; pass rows of the same kind."
+            )
         self.values = empty if request.initial is None else request.initial.astype(dtype)
         self.centers = plan.points(self.values)
         self.met = 0
