@@ -106,7 +106,9 @@ def _draw(X: np.ndarray, law: str, way: str, k: int, seed: int) -> dict[str, Any
     result = {"seconds": seconds, "distances": work.distances}
     if law == "k-means||":
         result["naive"] = len(X) * (work.candidates + 1)
-    if work.queue_examined:
-        left = len(X) - np.arange(1, len(work.queue_examined) + 1)
-        result["examined"] = float(np.mean(np.array(work.queue_examined) / left))
+    if law == "k-means++" and len(work.queue_examined) > 1:
+        # The first round fills the queue; from the second on it is examined.
+        examined = np.array(work.queue_examined[1:])
+        left = len(X) - np.arange(2, len(examined) + 2)
+        result["examined"] = float(np.mean(examined / left))
     return result

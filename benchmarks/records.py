@@ -50,6 +50,9 @@ class Records:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "results.jsonl"
+        if self.path.is_file() and not self.path.read_text().endswith("\n"):
+            with self.path.open("a") as file:  # a line that was cut off must not swallow the next
+                file.write("\n")
         self._done = {_key(line["cell"]) for line in self.lines()}
         self._about = about()
 
