@@ -251,8 +251,23 @@ def _peers(lines: list[dict[str, Any]]) -> list[str]:
             f"fastest of them: {mean:.1f}× in geometric mean, first in {first} of {len(ratios)} "
             "cells.</p>",
             _table(header, rows),
+            *_first_calls(law, chosen, ["kseeds", *names]),
         ]
     return out
+
+
+def _first_calls(law: str, lines: list[dict[str, Any]], names: list[str]) -> list[str]:
+    """Return the times of the first calls, which may load or compile something."""
+    rows = [
+        [
+            line["data"],
+            str(line["k"]),
+            *(f"{line['first'].get(n, np.nan) * 1e3:.4g}" for n in names),
+        ]
+        for line in lines
+    ]
+    text = f"<h3>First call of each cell, {law}, ms</h3>"
+    return [text, _table(["data", "K", *names], rows)]
 
 
 def _quality(lines: list[dict[str, Any]]) -> list[str]:

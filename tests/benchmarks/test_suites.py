@@ -68,7 +68,7 @@ def test_a_run_that_was_cut_off_resumes(out):
 def test_the_page_has_every_section_and_a_table_for_every_chart(out):
     page = (out / "out" / "report.html").read_text()
     for text in ("Fewer distances", "Less time", "The queue", "NearestInRange", "Peers",
-                 "How it scales", "Quality", "bias of the printed keys"):  # fmt: skip
+                 "First call", "How it scales", "Quality", "bias of the printed keys"):  # fmt: skip
         assert text in page
     assert page.count("<figure>") == page.count("<svg") == page.count("<details>")
     assert "http://" not in page.replace("http://www.w3.org", "")
