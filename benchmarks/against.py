@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +20,6 @@ _TOO_LONG = 60.0
 """A peer that must be expected to take longer than this is left out, and said to be."""
 
 
-def _parallel_peers() -> dict[str, Callable[[np.ndarray, int, int], Any]]:
-    try:
-        import daal4py
-    except ImportError:
-        return {}
-
-    def onedal(X: np.ndarray, k: int, seed: int) -> Any:
-        method = daal4py.kmeans_init(
-            nClusters=k, method="parallelPlusDense", fptype="float", oversamplingFactor=2.0,
-            nRounds=5, engine=daal4py.engines_mt19937(seed=seed),
-        )  # fmt: skip
-        return method.compute(X)
-
-    return {"oneDAL": onedal}
-
-
 def _centers(found: Any) -> np.ndarray:
     if hasattr(found, "centroids"):
         return np.asarray(found.centroids, dtype=np.float32)
@@ -45,7 +28,7 @@ def _centers(found: Any) -> np.ndarray:
     return np.asarray(found[0] if isinstance(found, tuple) else found, dtype=np.float32)
 
 
-def _after_lloyd(X: np.ndarray, centers: np.ndarray) -> float:
+def after_lloyd(X: np.ndarray, centers: np.ndarray) -> float:
     """Return the cost after five iterations of Lloyd."""
     for _ in range(5):
         labels = assign(X, centers).labels
@@ -76,7 +59,10 @@ def run(
             [64, 512] if quick else [64, 512, 4096],
         ),
         "k-means||": (
-            {**_parallel_peers(), "kseeds": lambda X, k, s: kmeans_parallel(X, k, random_state=s)},
+            {
+                **peers.installed_parallel(),
+                "kseeds": lambda X, k, s: kmeans_parallel(X, k, random_state=s),
+            },
             [64] if quick else [64, 512, 2048],
         ),
     }
@@ -124,6 +110,6 @@ def _compare(
     costs = {}
     for name in methods:
         centers = np.ascontiguousarray(_centers(found[name]))
-        costs[name] = [assign(X, centers).potential, _after_lloyd(X, centers)]
+        costs[name] = [assign(X, centers).potential, after_lloyd(X, centers)]
     time.sleep(0.1)
     return {"first": first, "best": best, "costs": costs, "left_out": left_out}

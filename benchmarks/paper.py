@@ -50,7 +50,7 @@ def run(
         X, origin = load(name, folder, rows)
         for law, ways in (("k-means++", ["naive", *PLUSPLUS]), ("k-means||", list(PARALLEL))):
             for way in ways:
-                _one(records, X, f"{name}", origin, law, way, ks, runs, _PATIENCE[profile])
+                _one(records, X, name, origin, law, way, ks, runs, _PATIENCE[profile])
                 bar.step(f"{name} {law} {way}")
 
 

@@ -1,4 +1,4 @@
-"""The peers' k-means++ behind one signature; those that are not installed are left out."""
+"""The peers behind one signature; those that are not installed are left out."""
 
 from __future__ import annotations
 
@@ -43,10 +43,32 @@ def _faiss() -> Seeder:
     return seed
 
 
+def _onedal_parallel() -> Seeder:
+    import daal4py
+
+    def seed(X: Any, k: int, state: int) -> Any:
+        method = daal4py.kmeans_init(
+            nClusters=k, method="parallelPlusDense", fptype="float", oversamplingFactor=2.0,
+            nRounds=5, engine=daal4py.engines_mt19937(seed=state),
+        )  # fmt: skip
+        return method.compute(X)
+
+    return seed
+
+
 def installed() -> dict[str, Seeder]:
-    """Return the peers that can be imported here."""
+    """Return the k-means++ of the peers that can be imported here."""
+    return _importable({"scikit-learn": _sklearn, "oneDAL": _onedal, "faiss": _faiss})
+
+
+def installed_parallel() -> dict[str, Seeder]:
+    """Return the k-means|| of the peers that can be imported here."""
+    return _importable({"oneDAL": _onedal_parallel})
+
+
+def _importable(makers: dict[str, Callable[[], Seeder]]) -> dict[str, Seeder]:
     found = {}
-    for name, make in {"scikit-learn": _sklearn, "oneDAL": _onedal, "faiss": _faiss}.items():
+    for name, make in makers.items():
         try:
             found[name] = make()
         except ImportError as error:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.charts import Chart, save, svg
-from benchmarks.quality import COVERTYPE, MIXTURE
+from benchmarks.quality import MIXTURE
 from benchmarks.records import Records
+from benchmarks.seeding import PUBLISHED
 
 PUBLISHED_DISTANCES = {"mnist": [(32, 1 / 0.982), (4096, 1 / 0.634)]}
 PUBLISHED_TIMES = {"mnist": [(32, 1.034), (4096, 1.5)], "covtype": [(4096, 17.0)]}
@@ -279,7 +280,7 @@ def _quality(lines: list[dict[str, Any]]) -> list[str]:
         published = ""
         if "++" in line["method"]:
             if line["data"] == "covtype":
-                published = f"{COVERTYPE.get(line['k'], np.nan):.4g}"
+                published = f"{PUBLISHED.get(line['k'], np.nan):.4g}"
             else:
                 published = " / ".join(f"{v:.3g}" for v in MIXTURE[int(line["variance"])])
         rows.append([

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 N = 3000
@@ -18,3 +20,23 @@ def cuts_of(n, parts, seed=0):
     """Return uneven borders of partitions; some of them may be empty."""
     inner = np.sort(np.random.default_rng(seed).integers(0, n + 1, parts - 1))
     return [0, *inner.tolist(), n]
+
+
+def dies_once(part, state, message):
+    """Do a task, but lose the process the first time that partition 1 is at it."""
+    task, inner, marker = message
+    if part.number == 1 and not os.path.exists(marker):
+        open(marker, "w").close()
+        os._exit(1)
+    return task(part, state, inner)
+
+
+def dying_at_catch_up(run, marker):
+    """Return the ``run`` of an engine with a process that is lost in the middle of a round."""
+
+    def run_dying(self, task, message, keep):
+        if task.__name__ == "catch_up":
+            return run(self, dies_once, (task, message, marker), keep)
+        return run(self, task, message, keep)
+
+    return run_dying

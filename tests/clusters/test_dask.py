@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kseeds
-from tests.clusters.common import K, N, whole_numbers
+from tests.clusters.common import K, N, dying_at_catch_up, whole_numbers
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -165,14 +165,6 @@ def test_lost_workers_change_nothing(client, expected, monkeypatch):
     assert len(killed) == 2
 
 
-def _dies_once(part, state, message):
-    task, inner, marker = message
-    if part.number == 1 and not os.path.exists(marker):
-        open(marker, "w").close()
-        os._exit(1)
-    return task(part, state, inner)
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dies_at_work_changes_nothing(client, expected, monkeypatch, tmp_path):
     from kseeds.engines.dask import DaskEngine
@@ -180,12 +172,7 @@ def test_a_worker_that_dies_at_work_changes_nothing(client, expected, monkeypatc
     X, weights = whole_numbers()
     run, marker = DaskEngine.run, str(tmp_path / "died")
 
-    def run_dying(self, task, message, keep):
-        if task.__name__ == "catch_up":
-            return run(self, _dies_once, (task, message, marker), keep)
-        return run(self, task, message, keep)
-
-    monkeypatch.setattr(DaskEngine, "run", run_dying)
+    monkeypatch.setattr(DaskEngine, "run", dying_at_catch_up(run, marker))
     assert seeds_of(da.from_array(X, chunks=500), da.from_array(weights, chunks=500)) == expected
     assert os.path.exists(marker)
 

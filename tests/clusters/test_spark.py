@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import kseeds
-from tests.clusters.common import K, whole_numbers
+from tests.clusters import common
+from tests.clusters.common import K, dying_at_catch_up, whole_numbers
 
 pyspark = pytest.importorskip("pyspark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
@@ -150,14 +151,6 @@ def test_seeds_start_mllib(spark):
     assert len(model.clusterCenters) == 5
 
 
-def _dies_once(part, state, message):
-    task, inner, marker = message
-    if part.number == 1 and not os.path.exists(marker):
-        open(marker, "w").close()
-        os._exit(1)
-    return task(part, state, inner)
-
-
 def test_two_workers_and_a_task_that_dies(spark, expected, monkeypatch, tmp_path):
     """On a cluster of two executors; the process of a task is lost in the middle of a round."""
     from pyspark import cloudpickle
@@ -165,18 +158,13 @@ def test_two_workers_and_a_task_that_dies(spark, expected, monkeypatch, tmp_path
     import kseeds.spark
     from kseeds.engines.spark import SparkEngine
 
-    # The executors cannot import this file.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    # The executors cannot import the tests.
+    cloudpickle.register_pickle_by_value(common)
     spark.stop()
     cluster = session("local-cluster[2,1,1024]")
     run, marker = SparkEngine.run, str(tmp_path / "died")
 
-    def run_dying(self, task, message, keep):
-        if task.__name__ == "catch_up":
-            return run(self, _dies_once, (task, message, marker), keep)
-        return run(self, task, message, keep)
-
-    monkeypatch.setattr(SparkEngine, "run", run_dying)
+    monkeypatch.setattr(SparkEngine, "run", dying_at_catch_up(run, marker))
     try:
         found = kseeds.spark.kmeans_parallel(
             frame_of(cluster, 4), K, features=["a", "b", "c"], weight="w", random_state=5
