@@ -10,16 +10,17 @@ Numba's own ``NUMBA_CACHE_DIR``, ``NUMBA_BOUNDSCHECK`` and ``NUMBA_DISABLE_JIT``
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from kseeds import interpreted
 from kseeds.layout import COLUMNS, LANES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +63,7 @@ def lane_sum(term: str) -> Callable[..., Any]:
         (a − b)², |a − b|, (a + b)², or the running maximum of |a − b| in place of a sum.
     """
     if JIT_DISABLED:
-        return _interpreted_lane_sum(term)
+        return interpreted.lane_sum(term)
 
     @intrinsic
     def compiled(typingctx: Any, A: Any, i: Any, B: Any, j: Any) -> Any:
@@ -74,31 +75,24 @@ def lane_sum(term: str) -> Callable[..., Any]:
     return compiled
 
 
-def column_sums(term: str) -> Callable[..., Any]:
+def column_sums() -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, T, first, limits, out)`` for one row against 64 columns.
 
-    ``out[c]`` becomes the sum over j of the term of ``A[i, j]`` and the value ``first + c`` places
-    after the start of row j of ``T`` (so that ``first`` may lead to a later group of rows), added
-    one j after the other (the order of `kseeds.distances` below 16 coordinates). Returns
-    whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
+    ``out[c]`` becomes the sum over j of the squared difference of ``A[i, j]`` and the value
+    ``first + c`` places after the start of row j of ``T`` (so that ``first`` may lead to a later
+    group of rows), added one j after the other (the order of `kseeds.distances` below 16
+    coordinates). Returns whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
 
     Terms are not negative and rounding is monotone, so sums only grow: the function gives up,
     with whatever is in ``out`` by then, as soon as every sum has reached its limit.
-
-    Parameters
-    ----------
-    term : {"square"}
-        As for `lane_sum`.
     """
     if JIT_DISABLED:
-        return _interpreted_column_sums
+        return interpreted.column_sums
 
     @intrinsic
     def compiled(typingctx: Any, A: Any, i: Any, T: Any, first: Any, limits: Any, out: Any) -> Any:
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return _emit_column_sums(term, context, builder, sig, args)
-
-        return types.boolean(A, types.intp, T, types.intp, limits, out), generate
+        result = types.boolean(A, types.intp, T, types.intp, limits, out)
+        return result, _emit_column_sums
 
     return compiled
 
@@ -109,7 +103,7 @@ def weighted_sum() -> Callable[..., Any]:
     ``weights`` of length 0 stand for ones. Summed in lanes, as explicit vector instructions.
     """
     if JIT_DISABLED:
-        return _interpreted_weighted_sum
+        return interpreted.weighted_sum
 
     @intrinsic
     def compiled(typingctx: Any, values: Any, weights: Any, start: Any, stop: Any) -> Any:
@@ -127,7 +121,7 @@ def box_sums() -> Callable[..., Any]:
     farthest distances.
     """
     if JIT_DISABLED:
-        return _interpreted_box_sums
+        return interpreted.box_sums
 
     @intrinsic
     def compiled(
@@ -141,58 +135,27 @@ def box_sums() -> Callable[..., Any]:
     return compiled
 
 
-def _interpreted_box_sums(
-    lower: Any, upper: Any, t: int, T: Any, first: int, added: int, near: Any, far: Any
-) -> Any:
-    d = lower.shape[1]
-    columns = T[:, first : first + COLUMNS]
-    below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
-    gap = np.maximum(np.maximum(below, above), 0.0)
-    across = np.maximum(-below, -above)
-    if added:
-        across[d - 1] = upper[t, d - 1] + columns[d - 1]
-    near[first : first + COLUMNS] = (gap * gap).sum(axis=0)
-    far[first : first + COLUMNS] = (across * across).sum(axis=0)
-    return far[first : first + COLUMNS].min()
+def meet_pair() -> Callable[..., Any]:
+    """Return a kernel function ``f(A, i, k, T, first, number_i, number_k, best, near)``.
 
+    Two rows of ``A``, centres, meet 64 columns of ``T``, rows, laid out and summed as for
+    `column_sums`: where a centre is nearer than ``best[c]``, or as near and of a smaller number
+    than ``near[c]``, those become its squared distance and number. There is no branch on which
+    columns that happens to, which is anyone's guess, and no early end: for few coordinates.
+    """
+    if JIT_DISABLED:
+        return interpreted.meet_pair
 
-def _silent() -> np.errstate:
-    """Compiled code does not warn of overflow, so neither do its stand-ins."""
-    return np.errstate(over="ignore", invalid="ignore")
+    @intrinsic
+    def compiled(
+        typingctx: Any, A: Any, i: Any, k: Any, T: Any, first: Any, number_i: Any, number_k: Any,
+        best: Any, near: Any,
+    ) -> Any:  # fmt: skip
+        whole = types.intp
+        result = types.void(A, whole, whole, T, whole, whole, whole, best, near)
+        return result, _emit_meet_pair
 
-
-def _interpreted_weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
-    part = values[start:stop].astype(np.float64)
-    with _silent():
-        return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
-
-
-def _interpreted_lane_sum(term: str) -> Callable[..., Any]:
-    from kseeds.distances import _lane_sum
-
-    terms = {
-        "square": lambda a, b: np.square(a - b),
-        "abs": lambda a, b: np.abs(a - b),
-        "square_of_sum": lambda a, b: np.square(a + b),
-        "max_abs": lambda a, b: np.abs(a - b),
-    }[term]
-
-    def interpreted(A: Any, i: int, B: Any, j: int) -> Any:
-        with _silent():
-            values = terms(A[i], B[j])
-            return values.max() if term == "max_abs" else _lane_sum(values[None, :])[0]
-
-    return interpreted
-
-
-def _interpreted_column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bool:
-    flat, width = T.reshape(-1), T.shape[1]
-    out[:] = 0.0
-    with _silent():
-        for j in range(A.shape[1]):
-            at = j * width + first
-            out += np.square(A[i, j] - flat[at : at + COLUMNS])
-    return bool((out < limits).any())
+    return compiled
 
 
 class _Terms:
@@ -224,7 +187,7 @@ class _Vectors:
     def __init__(self, element: Any, context: Any, builder: Any) -> None:
         self.scalar = context.get_value_type(element)
         self.kind = ir.VectorType(self.scalar, LANES)
-        self.zeros = ir.Constant(self.kind, [0.0] * LANES)
+        self.zeros = ir.Constant(self.kind, [self.scalar(0)] * LANES)
         self._align = element.bitwidth // 8
         self._builder = builder
 
@@ -238,6 +201,12 @@ class _Vectors:
 
     def store(self, value: Any, base: Any, at: Any) -> None:
         self._builder.store(value, self.pointer(base, at)).align = self._align
+
+    def smaller(self, x: Any, y: Any) -> Any:
+        return self._builder.select(self._builder.fcmp_ordered("<", x, y), x, y)
+
+    def larger(self, x: Any, y: Any) -> Any:
+        return self._builder.select(self._builder.fcmp_ordered(">", x, y), x, y)
 
     def spread(self, value: Any) -> Any:
         """Return a vector with ``value`` in every lane."""
@@ -288,8 +257,8 @@ def _emit_lane_sum(term: str, context: Any, builder: Any, sig: Any, args: Any) -
     return builder.load(total)
 
 
-def _emit_column_sums(term: str, context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    terms, vectors = _Terms(term, builder), _Vectors(sig.args[0].dtype, context, builder)
+def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    terms, vectors = _Terms("square", builder), _Vectors(sig.args[0].dtype, context, builder)
     a, t, limits, out = (
         context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 2, 4, 5)
     )
@@ -320,6 +289,50 @@ def _emit_column_sums(term: str, context: Any, builder: Any, sig: Any, args: Any
     for part, total in enumerate(sums):
         vectors.store(builder.load(total), out.data, _INDEX(part * LANES))
     return builder.load(below)
+
+
+def _emit_meet_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    terms, vectors = _Terms("square", builder), _Vectors(sig.args[0].dtype, context, builder)
+    labels = _Vectors(types.int32, context, builder)
+    a, t, best, near = (
+        context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 3, 7, 8)
+    )
+    d, width = builder.extract_value(a.shape, 1), builder.extract_value(t.shape, 1)
+    rows = [builder.gep(a.data, [builder.mul(args[place], d)]) for place in (1, 2)]
+    parts = range(COLUMNS // LANES)
+    sums = [[cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts] for _ in rows]
+    with cgutils.for_range_slice(builder, _INDEX(0), d, _INDEX(1), _INDEX) as (j, _):
+        start = builder.add(builder.mul(j, width), args[4])
+        spread = [vectors.spread(builder.load(builder.gep(row, [j]))) for row in rows]
+        for part in parts:
+            y = vectors.load(t.data, builder.add(start, _INDEX(part * LANES)))
+            for x, totals in zip(spread, sums, strict=True):
+                total = terms.combine(builder.load(totals[part]), terms.of(x, y, vectors.zeros))
+                builder.store(total, totals[part])
+    numbers = [labels.spread(builder.trunc(args[place], ir.IntType(32))) for place in (5, 6)]
+    ties = []
+    for part in parts:
+        at = _INDEX(part * LANES)
+        least, label = vectors.load(best.data, at), labels.load(near.data, at)
+        for number, totals in zip(numbers, sums, strict=True):
+            total = builder.load(totals[part])
+            ties.append(builder.fcmp_ordered("==", total, least))
+            is_nearer = builder.fcmp_ordered("<", total, least)
+            least = builder.select(is_nearer, total, least)
+            label = builder.select(is_nearer, number, label)
+        vectors.store(least, best.data, at)
+        labels.store(label, near.data, at)
+    bits = builder.bitcast(functools.reduce(builder.or_, ties), ir.IntType(LANES))
+    with builder.if_then(builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0)), likely=False):
+        for part in parts:
+            at = _INDEX(part * LANES)
+            least, label = vectors.load(best.data, at), labels.load(near.data, at)
+            for number, totals in zip(numbers, sums, strict=True):
+                as_near = builder.fcmp_ordered("==", builder.load(totals[part]), least)
+                earlier = builder.icmp_signed("<", number, label)
+                label = builder.select(builder.and_(as_near, earlier), number, label)
+            labels.store(label, near.data, at)
+    return context.get_dummy_value()
 
 
 def _emit_weighted_sum(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -372,12 +385,6 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     nears = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts]
     fars = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts]
 
-    def larger(x: Any, y: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", x, y), x, y)
-
-    def smaller(x: Any, y: Any) -> Any:
-        return builder.select(builder.fcmp_ordered("<", y, x), y, x)
-
     def add_square(total: Any, value: Any) -> None:
         builder.store(builder.fadd(builder.load(total), builder.fmul(value, value)), total)
 
@@ -392,14 +399,14 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         for part in parts:
             value = vectors.load(columns.data, builder.add(start, _INDEX(part * LANES)))
             below, above = builder.fsub(low, value), builder.fsub(value, high)
-            add_square(nears[part], larger(larger(below, above), vectors.zeros))
+            add_square(nears[part], vectors.larger(vectors.larger(below, above), vectors.zeros))
             opposite = builder.fadd(high, builder.fmul(sign, value))
-            add_square(fars[part], larger(opposite, builder.fneg(below)))
+            add_square(fars[part], vectors.larger(opposite, builder.fneg(below)))
     least = builder.load(fars[0])
     for part in parts:
         at = builder.add(args[4], _INDEX(part * LANES))
         farthest = builder.load(fars[part])
         vectors.store(builder.load(nears[part]), near.data, at)
         vectors.store(farthest, far.data, at)
-        least = smaller(least, farthest)
-    return vectors.fold(least, smaller)
+        least = vectors.smaller(farthest, least)
+    return vectors.fold(least, vectors.smaller)

@@ -32,14 +32,16 @@ _PLANS = ("tree", "sketch", "product")
 
 _PLAIN_ROWS = 2048
 _TREE_DIMENSIONS = 8
-_TREE_PAYS = 230.0
-"""Nanoseconds a row that brute force must be expected to take for a tree to be built."""
-_BATCH_PAYS = {"tree": 20.0, "sketch": 150.0, "product": 100.0}
+_TREE_COST = (45.0, 9.0)
+"""Nanoseconds a row of building a tree, and of a batch of few centres."""
+_BATCH_PAYS = {"tree": 10.0, "sketch": 150.0, "product": 100.0}
 """Nanoseconds a row that brute force must take with one batch for the rest to be used."""
-_SKETCH_TREE_PAYS = 2000.0
+_SKETCH_TREE_PAYS = 900.0
+"""As for trees, beside what it takes to find axes, several times over: it may be for nothing."""
 _SKETCH_TREE_AXES = 7
 _SKETCH_TREE_LEAVES_OUT = 0.1
 """A tree over sketches pays where few axes leave out little of the variance."""
+_SKETCH_TREE_ENOUGH = 0.002
 _SKETCH_AXES = (8, 16, 32, 64)
 _SKETCH_LEAVES_OUT = 0.2
 _STOPPED = 0.6
@@ -106,7 +108,10 @@ class CatchUp:
         axes = principal_axes(points, _SKETCH_AXES[-1] if wanted else 0)
         left_out = axes.left_out_by(_SKETCH_TREE_AXES)
         if self.way == "sketch" and (self._forced or left_out <= _SKETCH_TREE_LEAVES_OUT):
-            return PointTree(points, metric, workers, Sketch(axes.first(_SKETCH_TREE_AXES)))
+            enough = _SKETCH_TREE_AXES
+            while enough > 1 and axes.left_out_by(enough - 1) <= _SKETCH_TREE_ENOUGH:
+                enough -= 1
+            return PointTree(points, metric, workers, Sketch(axes.first(enough)))
         from kseeds.products import Products
 
         self.way = "product"
@@ -210,8 +215,9 @@ def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int
     if is_mapped(points):  # a tree would hold all rows in memory
         return "product" if _product_cost(points, 0, expected, batches) < brute_force else "brute"
     if points.shape[1] <= _TREE_DIMENSIONS:
-        return "tree" if brute_force >= _TREE_PAYS else "brute"
-    if brute_force >= _SKETCH_TREE_PAYS:
+        return "tree" if brute_force >= _TREE_COST[0] + batches * _TREE_COST[1] else "brute"
+    axes_cost = points.shape[1] * _AXES_COST / len(points)
+    if brute_force >= _SKETCH_TREE_PAYS + 3.0 * axes_cost:
         return "sketch"
     least = min(_product_cost(points, axes, expected, batches) for axes in (0, _SKETCH_AXES[0]))
     return "product" if least < _STOPPED * brute_force else "brute"

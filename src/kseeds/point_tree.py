@@ -14,24 +14,29 @@ from kseeds.metrics import FloatArray, Metric
 from kseeds.sketch import Sketch
 from kseeds.threads import Workers
 
-_PARTS = 32
-"""Trees in a forest; fixed, so that nothing depends on the number of threads."""
-_SAMPLE = 64 * _PARTS
+_PART_ROWS = 16_384
+_MOST_PARTS = 6
+"""Up to 64 trees in a forest, whatever the number of threads."""
+_LEAF_ROWS = 192
+_SAMPLED = 64
+"""Rows of a sample for each part."""
+_SAMPLED_FOR_LEAF = 8
 _SHARED = 65_536
 """Rows that are shared out to the parts at a time."""
 
 
 @dataclass(frozen=True)
 class _Tree:
-    order: npt.NDArray[np.int32]
-    nodes: int
-    left: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int32]
+    """Complete binary: node t has the children 2t + 1 and 2t + 2, the leaves come last."""
+
+    order: npt.NDArray[np.uint32]
     first: npt.NDArray[np.int64]
-    last: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
     lower: FloatArray
     upper: FloatArray
     tiles: FloatArray
+    kept: FloatArray
+    largest: npt.NDArray[np.float64]
 
 
 class PointTree:
@@ -64,22 +69,15 @@ class PointTree:
         self._rows = points
         self._sketch = sketch
         self._radius = 0.0
+        self._followed: FloatArray | None = None
         if self._sketch is not None:
             points, self._radius = self._sketch.of(points, workers)
             points.flags.writeable = False
-        order, ends = _in_parts(points, workers)
+        order, placed, ends = _in_parts(points, workers)
 
         def build(start: int, stop: int) -> _Tree:
             low, high = ends[start], ends[stop]
-            part = order[low:high]
-            leaves = -(-(high - low) // COLUMNS)
-            d, room = points.shape[1], 2 * leaves
-            left, right = np.empty((2, room), dtype=np.int32)
-            first, last = np.empty((2, room), dtype=np.int64)
-            lower, upper = np.empty((2, room, d), dtype=points.dtype)
-            tiles = np.empty((leaves * d, COLUMNS), dtype=points.dtype)
-            nodes = tree_building.build(points, part, left, right, first, last, lower, upper, tiles)
-            return _Tree(part, int(nodes), left, right, first, last, lower, upper, tiles)
+            return _tree_over(placed[low:high], order[low:high])
 
         self._trees = workers.over_blocks(build, len(ends) - 1, 1)
 
@@ -102,13 +100,16 @@ class PointTree:
             precision = max(4.0 * float(np.finfo(centers.dtype).eps), 4e-8)
             absolute = precision * (self._radius + radius)
 
+        is_new, self._followed = squared is not self._followed, squared
+
         def task(start: int, stop: int) -> tuple[int, int]:
             tree = self._trees[start]
+            if is_new:
+                kernels.adopt(tree.order, tree.first, tree.counts, squared, tree.kept, tree.largest)
             computed, visited = kernels.improve(
                 sketches, centers, self._rows, self._sketch is not None, offset,
-                self.metric.relative, absolute, tree.order, tree.nodes,
-                tree.left, tree.right, tree.first, tree.last, tree.lower, tree.upper, tree.tiles,
-                squared, labels,
+                self.metric.relative, absolute, tree.order, tree.first, tree.counts,
+                tree.lower, tree.upper, tree.tiles, tree.kept, tree.largest, squared, labels,
             )  # fmt: skip
             return int(computed), int(visited)
 
@@ -117,16 +118,47 @@ class PointTree:
         return self.opened, sum(visited for _, visited in counts)
 
 
+def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> _Tree:
+    """Return the tree over some rows, whose numbers are given."""
+    (n, d), dtype = rows.shape, rows.dtype
+    leaves = 1 << max(0, round(np.log2(n / _LEAF_ROWS)))
+    sides, cuts = _plan(rows, leaves, _SAMPLED_FOR_LEAF)
+    leaf_of = np.empty(n, dtype=np.uint32)
+    counts = np.empty(leaves, dtype=np.int64)
+    tree_building.share_out(rows, 0, n, sides, cuts, leaf_of, counts)
+    first = np.zeros(leaves + 1, dtype=np.int64)
+    np.cumsum(-(-counts // COLUMNS) * COLUMNS, out=first[1:])
+    order = np.empty(first[-1], dtype=np.uint32)
+    tiles = np.empty((first[-1] // COLUMNS * d, COLUMNS), dtype=dtype)
+    tree_building.place_in_tiles(
+        rows, numbers, leaf_of, first.astype(np.uint64), counts, order, tiles
+    )
+    nodes = 2 * leaves - 1
+    lower, upper = np.empty((2, nodes, d), dtype=dtype)
+    tree_building.find_boxes(first, tiles, lower, upper)
+    kept, largest = np.empty(len(order), dtype=dtype), np.empty(nodes)
+    return _Tree(order, first, counts, lower, upper, tiles, kept, largest)
+
+
+def _plan(
+    points: FloatArray, parts: int, sampled: int
+) -> tuple[npt.NDArray[np.uint32], FloatArray]:
+    """Return the splits that share rows out to so many parts; see `tree_building.plan_parts`."""
+    sides, cuts = np.empty(parts - 1, dtype=np.uint32), np.empty(parts - 1, dtype=points.dtype)
+    sample = points[:: max(1, len(points) // (sampled * parts))]
+    tree_building.plan_parts(np.ascontiguousarray(sample), sides, cuts)
+    return sides, cuts
+
+
 def _in_parts(
     points: FloatArray, workers: Workers
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return the rows part by part, and where the parts begin and end."""
+) -> tuple[npt.NDArray[np.uint32], FloatArray, npt.NDArray[np.int64]]:
+    """Return the numbers of the rows part by part, the rows, and where parts begin and end."""
     n = len(points)
-    parts = _PARTS if n > 2 * _SAMPLE else 1
-    sides, cuts = np.empty(parts - 1, dtype=np.int64), np.empty(parts - 1, dtype=points.dtype)
-    tree_building.plan_parts(np.ascontiguousarray(points[:: max(1, n // _SAMPLE)]), sides, cuts)
+    parts = 1 << max(0, min(_MOST_PARTS, round(np.log2(n / _PART_ROWS))))
+    sides, cuts = _plan(points, parts, _SAMPLED)
     part_of = np.empty(n, dtype=np.uint8)
-    order = np.empty(n, dtype=np.int32)
+    order, placed = np.empty(n, dtype=np.uint32), np.empty_like(points)
 
     def count(start: int, stop: int) -> npt.NDArray[np.int64]:
         counts = np.empty(parts, dtype=np.int64)
@@ -138,8 +170,10 @@ def _in_parts(
     places = np.cumsum(counts.T.ravel()).reshape(parts, -1).T - counts
 
     def place(start: int, stop: int) -> None:
-        tree_building.place_rows(part_of, start, stop, places[start // _SHARED].copy(), order)
+        block = places[start // _SHARED].copy()
+        tree_building.place_rows(points, part_of, start, stop, block, order, placed)
 
     workers.over_blocks(place, n, _SHARED)
     # Many equal rows may leave parts without any: those are no parts.
-    return order, np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))
+    ends = np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))
+    return order, placed, ends

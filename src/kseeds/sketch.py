@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.blas import one_blas_thread
+from kseeds.kernels.sketching import sketch_rows
 from kseeds.metrics import FloatArray
 from kseeds.threads import Workers
 
@@ -101,14 +102,7 @@ class Sketch:
         sketches = np.empty((len(points), self._axes.shape[1] + 1), dtype=points.dtype)
 
         def task(start: int, stop: int) -> float:
-            moved = points[start:stop].astype(np.float64) - self._middle
-            along = moved @ self._axes
-            whole = np.einsum("ij,ij->i", moved, moved)
-            rest = whole - np.einsum("ij,ij->i", along, along)
-            sketches[start:stop, :-1] = along
-            sketches[start:stop, -1] = np.sqrt(np.maximum(rest, 0.0))
-            return float(whole.max())
+            return float(sketch_rows(points, start, stop, self._middle, self._axes, sketches))
 
-        with one_blas_thread():
-            largest = max(workers.over_blocks(task, len(points), 4096))
+        largest = max(workers.over_blocks(task, len(points), 4096))
         return sketches, float(np.sqrt(largest))

@@ -10,7 +10,7 @@ from kseeds.compile import column_sums, inlined, kernel
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance
 from kseeds.layout import COLUMNS
 
-squares = column_sums("square")
+squares = column_sums()
 
 
 @inlined

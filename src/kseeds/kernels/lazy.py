@@ -14,9 +14,10 @@ import numpy as np
 
 from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import catch_up_row, catch_up_tile, squares
+from kseeds.kernels.in_order import squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance, sum_of_squares
 from kseeds.kernels.sum_tree import draw_rows, mass_of, refresh_block, sum_blocks
-from kseeds.layout import BLOCK, COLUMNS, LANES
+from kseeds.layout import BLOCK, COLUMNS
 from kseeds.methods.plusplus.lazy.costs import sweep_is_due
 
 
@@ -167,27 +168,6 @@ def add_center(points: Any, i: int, now: int, centers: Any, columns: Any) -> Non
     for j in range(points.shape[1]):
         centers[now, j] = points[i, j]
         columns[group + j, now % COLUMNS] = points[i, j]
-
-
-@inlined
-def squared_distance_in_order(
-    points: Any, i: int, centers: Any, s: int, family: int, limit: float
-) -> Any:
-    """Return the squared distance as `evaluate` computes it: coordinate after coordinate.
-
-    Stops early, with what it has, once that has reached ``limit``.
-    """
-    if family != EUCLIDEAN:
-        return squared_distance(points, i, centers, s, family)
-    d = points.shape[1]
-    total = points.dtype.type(0.0)
-    for lo in range(0, d, LANES):
-        for j in range(lo, min(lo + LANES, d)):
-            difference = points[i, j] - centers[s, j]
-            total += difference * difference
-        if total >= limit:
-            break
-    return total
 
 
 _sweep_is_due = inlined(sweep_is_due)

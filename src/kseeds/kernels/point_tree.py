@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import box_sums, inlined, kernel
+from kseeds.compile import box_sums, inlined, kernel, meet_pair
 from kseeds.kernels.catch_up import squares
-from kseeds.kernels.lazy import squared_distance_in_order
+from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
-from kseeds.layout import COLUMNS
+from kseeds.layout import COLUMNS, LANES
 
 _box_sums = box_sums()
+_meet = meet_pair()
 
 
 @inlined
@@ -79,19 +80,27 @@ def _filter(
     return kept, champion
 
 
+_MANY, _LONG = 4, 128
+"""Rows that are better looked at side by side; coordinates of which few would be needed."""
+_NEARER = 0.1
+"""Centres whose box is this much nearer, squared, than what is needed are met first."""
+
+
 @inlined
-def _take(sums: Any, number: int, best: Any, near: Any) -> None:
-    """Make a centre the nearest of those rows of a leaf to which it is nearer."""
+def _largest_of(values: Any, others: Any, room: Any) -> Any:
+    """Return the largest of the lesser of 64 pairs of values."""
     for c in range(COLUMNS):
-        nearer = sums[c] < best[c]
-        best[c] = sums[c] if nearer else best[c]
-        near[c] = number if nearer else near[c]
+        room[c] = values[c] if values[c] < others[c] else others[c]
+    for half in (32, 16, 8, 4, 2, 1):
+        for c in range(half):
+            room[c] = room[c] if room[c] > room[c + half] else room[c + half]
+    return room[0]
 
 
 @inlined
 def _search_leaf(
     centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any, base: int,
-    rows: int, offset: int, relative: float, sums: Any, champions: Any, caps: Any,
+    rows: int, offset: int, relative: float, picked: Any, gaps: Any, sums: Any, caps: Any,
     best: Any, near: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a list of centres, in order; return the distances computed.
@@ -99,23 +108,26 @@ def _search_leaf(
     The most promising centre is looked at first, for a cap on what can still be nearest, but
     taken in its turn, so that of equally near centres the earlier is kept.
     """
-    squares(centers, champion, tiles, base, best, champions)
-    for c in range(COLUMNS):
-        caps[c] = champions[c] if champions[c] < best[c] else best[c]
-    met, limit = 1, 0.0
-    for k in range(count):
-        if k % 8 == 0:
-            limit = 0.0
-            for c in range(rows):
-                limit = max(limit, min(caps[c], best[c]))
-            limit *= 1.0 + relative
-        s = items[k]
-        if s == champion:
-            _take(champions, offset + s, best, near)
-        elif nearest[k] <= limit:
-            met += 1
-            if squares(centers, s, tiles, base, best, sums):
-                _take(sums, offset + s, best, near)
+    squares(centers, champion, tiles, base, best, sums)
+    stretch = best.dtype.type(1.0 + 2.0 * relative)
+    limit = _largest_of(sums, best, caps) * stretch
+    met, low = 0, -stretch
+    for share in (_NEARER, 1.0):
+        high = limit * best.dtype.type(share)
+        left = 0
+        for k in range(count):  # no branch here either
+            picked[left], gaps[left] = items[k], nearest[k]
+            left += (nearest[k] > low) & (nearest[k] <= high)
+        for k in range(0, left, 2):
+            if k % 16 == 14:
+                limit = min(limit, _largest_of(best, best, caps) * stretch)
+            other = min(k + 1, left - 1)  # the last one may meet them twice
+            if min(gaps[k], gaps[other]) <= limit:
+                s, r = picked[k], picked[other]
+                met += 1 + (r != s)
+                _meet(centers, s, r, tiles, base, offset + s, offset + r, best, near)
+        limit = min(limit, _largest_of(best, best, caps) * stretch)
+        low = high
     return met * rows
 
 
@@ -128,27 +140,40 @@ def _set_above(limits: Any, c: int, value: float) -> None:
 
 @inlined
 def _meet_in_sketch(
-    sketches: Any, centers: Any, s: int, tiles: Any, base: int, points: Any, order: Any,
-    start: int, rows: int, offset: int, relative: float, absolute: float,
-    sums: Any, limits: Any, best: Any, near: Any,
+    sketches: Any, centers: Any, s: int, promising: bool, tiles: Any, base: int, points: Any,
+    order: Any, start: int, rows: int, offset: int, relative: float, absolute: float, sums: Any,
+    limits: Any, best: Any, near: Any, room: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a centre, looking at whole rows only where the sketch must.
 
     Returns how many whole rows were looked at.
     """
-    looked = 0
     if not squares(sketches, s, tiles, base, limits, sums):
-        return looked
-    number = np.int32(offset + s)
+        return 0
+    places, numbers, whose, exact = room
+    looked = 0
     for c in range(rows):
-        if sums[c] >= limits[c]:
-            continue
-        looked += 1
-        i = order[start + c]
-        # The order of this sum is not that of the others: it may only exclude.
-        if sum_of_squares(points, i, centers, s) * (1.0 - relative) > best[c]:
-            continue
-        distance = squared_distance_in_order(points, i, centers, s, EUCLIDEAN, np.inf)
+        places[looked] = c
+        looked += sums[c] < limits[c]
+    # Reads a value of every cache line of these rows: such reads do not wait for each other.
+    touched = points.dtype.type(0.0)
+    for at in range(looked):
+        numbers[at], whose[at] = order[start + places[at]], s
+        for j in range(0, points.shape[1], LANES):
+            touched += points[numbers[at], j]
+    exact[0] = touched
+    if promising or (looked >= _MANY and points.shape[1] <= _LONG):
+        distances_in_order(points, numbers, centers, whose, looked, exact)
+    else:
+        for at in range(looked):
+            # The order of this sum is not that of the others: it may only exclude.
+            exact[at] = sum_of_squares(points, numbers[at], centers, s) * (1.0 - relative)
+            if exact[at] <= best[places[at]]:
+                i = int(numbers[at])
+                exact[at] = squared_distance_in_order(points, i, centers, s, EUCLIDEAN, np.inf)
+    number = np.int32(offset + s)
+    for at in range(looked):
+        c, distance = places[at], exact[at]
         if distance < best[c] or (distance == best[c] and number < near[c]):
             best[c], near[c] = distance, number
             _set_above(limits, c, widened(np.float64(distance), relative, absolute))
@@ -159,7 +184,7 @@ def _meet_in_sketch(
 def _search_sketched_leaf(
     sketches: Any, centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any,
     base: int, points: Any, order: Any, start: int, rows: int, offset: int, relative: float,
-    absolute: float, sums: Any, limits: Any, best: Any, near: Any,
+    absolute: float, sums: Any, limits: Any, best: Any, near: Any, room: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a list of centres, the most promising one first."""
     for c in range(rows):
@@ -175,57 +200,55 @@ def _search_sketched_leaf(
         if k >= 0 and (nearest[k] > limit or items[k] == champion):
             continue
         computed += _meet_in_sketch(
-            sketches, centers, champion if k < 0 else items[k], tiles, base, points, order,
-            start, rows, offset, relative, absolute, sums, limits, best, near,
+            sketches, centers, champion if k < 0 else items[k], k < 0, tiles, base, points,
+            order, start, rows, offset, relative, absolute, sums, limits, best, near, room,
         )  # fmt: skip
     return computed
 
 
-@inlined
-def depth_of(rows: int) -> int:
-    """Return the depth of a tree over so many rows."""
-    leaves, depth = (rows + COLUMNS - 1) // COLUMNS, 1
-    while leaves > 1:
-        leaves = (leaves + 1) // 2
-        depth += 1
-    return depth
+@kernel
+def adopt(order: Any, first: Any, counts: Any, squared: Any, kept: Any, largest: Any) -> None:
+    """Take over what the rows have already: ``kept``, place by place, and the maxima of nodes."""
+    leaves = counts.shape[0]
+    for t in range(leaves):
+        most = -1.0
+        for s in range(first[t], first[t] + counts[t]):
+            kept[s] = squared[order[s]]
+            most = max(most, kept[s])
+        kept[first[t] + counts[t] : first[t + 1]] = -1.0  # nothing is nearer
+        largest[leaves - 1 + t] = most
+    for t in range(leaves - 2, -1, -1):
+        largest[t] = max(largest[2 * t + 1], largest[2 * t + 2])
 
 
 @kernel
 def improve(
     sketches: Any, centers: Any, points: Any, sketched: bool, offset: int, relative: float,
-    absolute: float, order: Any, nodes: int,
-    left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
-    squared: Any, labels: Any,
+    absolute: float, order: Any, first: Any, counts: Any, lower: Any, upper: Any, tiles: Any,
+    kept: Any, largest: Any, squared: Any, labels: Any,
 ) -> Any:  # fmt: skip
     """Let all rows of the tree meet ``centers``, numbered from ``offset``.
 
     Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the
-    earlier. With ``sketched`` the tree is over sketches, whose distances never exceed those of
-    the ``points`` but for ``absolute``; without, ``sketches`` are the centres. Returns the
-    distances of whole rows computed and the nodes visited.
+    earlier. ``kept`` and ``largest`` follow; both may be too large, if others have changed
+    ``squared``, but not too small. With ``sketched`` the tree is over sketches, whose distances
+    never exceed those of the ``points`` but for ``absolute``; without, ``sketches`` are the
+    centres. Returns the distances of whole rows computed and the nodes visited.
     """
-    m, d = sketches.shape
-    largest = np.empty(nodes)
-    for t in range(nodes - 1, -1, -1):
-        if left[t] >= 0:
-            largest[t] = max(largest[left[t]], largest[right[t]])
-        else:
-            most = squared[order[first[t]]]
-            for s in range(first[t], last[t]):
-                most = max(most, squared[order[s]])
-            largest[t] = most
-    levels = depth_of(last[0] - first[0]) + 2
+    (m, d), leaves = sketches.shape, counts.shape[0]
+    levels = 2
+    while 1 << (levels - 2) < leaves:
+        levels += 1
     # Whole groups, and a little more: coordinates a power of two apart would share cache sets.
     room = (m + COLUMNS - 1) // COLUMNS * COLUMNS + 16
     lists = np.empty((levels, room), np.int32)
     columns = np.full((levels, d, room), np.inf, centers.dtype)
-    counts = np.empty(levels, np.int64)
+    lengths = np.empty(levels, np.int64)
     for k in range(m):
         lists[0, k] = k
         for j in range(d):
             columns[0, j, k] = sketches[k, j]
-    counts[0] = m
+    lengths[0] = m
     nearest, farthest = np.empty(room, centers.dtype), np.empty(room, centers.dtype)
     places = np.empty(room, np.int32)
     stack = np.empty(2 * levels, np.int64)
@@ -233,48 +256,61 @@ def improve(
     sums = np.empty(COLUMNS, centers.dtype)
     best = np.empty(COLUMNS, centers.dtype)
     near = np.empty(COLUMNS, np.int32)
-    champions = np.empty(COLUMNS, centers.dtype)
     caps = np.empty(COLUMNS, centers.dtype)
     limits = np.empty(COLUMNS, centers.dtype)
+    room_for_rows = (
+        np.empty(COLUMNS, np.int64), np.empty(COLUMNS, np.uint64), np.empty(COLUMNS, np.uint64),
+        np.empty(COLUMNS, centers.dtype),
+    )  # fmt: skip
     stack[0], depths[0], size = 0, 1, 1
     computed, visited = 0, 0
     while size > 0:
         size -= 1
         t, depth = stack[size], depths[size]
-        visited += 1
+        if t < 0:  # both children are done
+            largest[~t] = max(largest[2 * ~t + 1], largest[2 * ~t + 2])
+            continue
         if largest[t] <= 0.0:
             continue
-        kept, champion = _filter(
-            lists[depth - 1], columns[depth - 1], counts[depth - 1], lists[depth],
-            columns[depth], nearest, farthest, places, lower, upper, t, left[t] < 0, largest[t],
+        visited += 1
+        leaf = t - leaves + 1
+        length, champion = _filter(
+            lists[depth - 1], columns[depth - 1], lengths[depth - 1], lists[depth],
+            columns[depth], nearest, farthest, places, lower, upper, t, leaf >= 0, largest[t],
             sketched, relative, absolute,
         )  # fmt: skip
-        counts[depth] = kept
-        if kept == 0:
+        lengths[depth] = length
+        if length == 0:
             continue
-        if left[t] >= 0:
-            stack[size], depths[size] = right[t], depth + 1
-            stack[size + 1], depths[size + 1] = left[t], depth + 1
-            size += 2
+        if leaf < 0:
+            stack[size], depths[size] = ~t, depth
+            stack[size + 1], depths[size + 1] = 2 * t + 2, depth + 1
+            stack[size + 2], depths[size + 2] = 2 * t + 1, depth + 1
+            size += 3
             continue
-        rows = last[t] - first[t]
-        base = first[t] // COLUMNS * d * COLUMNS
-        for c in range(rows):
-            i = order[first[t] + c]
-            best[c], near[c] = squared[i], labels[i]
-        for c in range(rows, COLUMNS):
-            best[c] = -1.0
-        if sketched:
-            computed += _search_sketched_leaf(
-                sketches, centers, lists[depth], kept, champion, nearest, tiles, base, points,
-                order, first[t], rows, offset, relative, absolute, sums, limits, best, near,
-            )  # fmt: skip
-        else:
-            computed += _search_leaf(
-                sketches, lists[depth], kept, champion, nearest, tiles, base, rows, offset,
-                relative, sums, champions, caps, best, near,
-            )  # fmt: skip
-        for c in range(rows):
-            i = order[first[t] + c]
-            squared[i], labels[i] = best[c], near[c]
+        most = best.dtype.type(0.0)
+        for start in range(first[leaf], first[leaf] + counts[leaf], COLUMNS):
+            rows = min(COLUMNS, first[leaf] + counts[leaf] - start)
+            base = start * d
+            for c in range(COLUMNS):
+                best[c], near[c] = kept[start + c], -1
+            if sketched:
+                computed += _search_sketched_leaf(
+                    sketches, centers, lists[depth], length, champion, nearest, tiles, base,
+                    points, order, start, rows, offset, relative, absolute, sums, limits, best,
+                    near, room_for_rows,
+                )  # fmt: skip
+            else:
+                computed += _search_leaf(
+                    sketches, lists[depth], length, champion, nearest, tiles, base, rows, offset,
+                    relative, places, farthest, sums, caps, best, near,
+                )  # fmt: skip
+            for c in range(rows):
+                if near[c] >= 0:
+                    i = order[start + c]
+                    if best[c] < squared[i]:
+                        squared[i], labels[i] = best[c], near[c]
+                    kept[start + c] = squared[i]
+            most = max(most, _largest_of(best, best, caps))
+        largest[t] = most
     return computed, visited

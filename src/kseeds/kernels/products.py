@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import inlined, kernel
-from kseeds.kernels.lazy import squared_distance_in_order
+from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
 from kseeds.layout import COLUMNS, LANES
 
@@ -47,16 +47,15 @@ def improve_block(
         if champions[b] >= 0:
             waiting[count] = b
             count += 1
-    exact = np.empty(rows, points.dtype)
-    for at in range(0, count, 4):
-        _four_in_order(points, start, centers, champions, waiting, at, count, exact)
+    exact = np.empty(count, points.dtype)
+    distances_in_order(points, start + waiting, centers, champions[waiting[:count]], count, exact)
     computed = count
     for at in range(count):
         b = waiting[at]
         i, champion = start + b, champions[b]
         best, near = squared[i], labels[i]
-        if exact[b] < best:
-            best, near = exact[b], np.int32(offset + champion)
+        if exact[at] < best:
+            best, near = exact[at], np.int32(offset + champion)
         _set_limit(limit, best, relative, stretch, slack[b], low[b])
         most = limit[0]
         for g in range(table.shape[1]):
@@ -124,28 +123,3 @@ def _least_entry(table: Any, shifts: Any, b: int, limit: float, lanes: Any) -> i
     while table[b, g, c] > least:
         c += 1
     return g * COLUMNS + c
-
-
-@inlined
-def _four_in_order(
-    points: Any, start: int, centers: Any, champions: Any, waiting: Any, at: int, count: int,
-    exact: Any,
-) -> None:  # fmt: skip
-    """Compute four distances, coordinate after coordinate, side by side: one add waits for
-    the last one, but four sums do not wait for each other.
-    """  # noqa: D205
-    b0, b1 = waiting[at], waiting[min(at + 1, count - 1)]
-    b2, b3 = waiting[min(at + 2, count - 1)], waiting[min(at + 3, count - 1)]
-    k0, k1, k2, k3 = champions[b0], champions[b1], champions[b2], champions[b3]
-    zero = points.dtype.type(0.0)
-    s0, s1, s2, s3 = zero, zero, zero, zero
-    for j in range(points.shape[1]):
-        e0 = points[start + b0, j] - centers[k0, j]
-        e1 = points[start + b1, j] - centers[k1, j]
-        e2 = points[start + b2, j] - centers[k2, j]
-        e3 = points[start + b3, j] - centers[k3, j]
-        s0 += e0 * e0
-        s1 += e1 * e1
-        s2 += e2 * e2
-        s3 += e3 * e3
-    exact[b0], exact[b1], exact[b2], exact[b3] = s0, s1, s2, s3

@@ -1,8 +1,9 @@
-"""Building the trees over the points: median splits of the widest side.
+"""Building the trees over the points: rows shared out by splits that a sample decides.
 
-The rows are first shared out to parts of about equal size, by splits that a sample decides:
-one pass over the data. Each part is then gathered, so that what follows stays in cache, and
-split exactly, down to leaves of 64 rows.
+A sample of the rows is split in halves along its widest side, again and again; the other
+rows only descend the splits. That is done twice: all rows are shared out to parts, one pass
+over the data, and the rows of each part, which are in cache by then, to its leaves. Leaves are
+of about equal size only, which costs no one anything: their boxes are those of their rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import numpy as np
 from kseeds.compile import inlined, kernel
 from kseeds.kernels.packed_select import packed, row_of, select
 from kseeds.layout import COLUMNS
+
+_ABREAST = 8
 
 
 @kernel
@@ -39,29 +42,6 @@ def plan_parts(sample: Any, sides: Any, cuts: Any) -> None:
                 cuts[t] = min(cuts[t], sample[row_of(items[s]), sides[t]])
         first[2 * t + 1], last[2 * t + 1] = low, middle
         first[2 * t + 2], last[2 * t + 2] = middle, high
-
-
-@kernel
-def share_out(
-    points: Any, start: int, stop: int, sides: Any, cuts: Any, part_of: Any, counts: Any
-) -> None:
-    """Write the part of every row from ``start`` to ``stop``; count the rows of each part."""
-    nodes = sides.shape[0]
-    counts[:] = 0
-    for i in range(start, stop):
-        t = 0
-        while t < nodes:
-            t = 2 * t + 1 + (points[i, sides[t]] >= cuts[t])
-        part_of[i] = t - nodes
-        counts[t - nodes] += 1
-
-
-@kernel
-def place_rows(part_of: Any, start: int, stop: int, places: Any, order: Any) -> None:
-    """Write the rows from ``start`` to ``stop`` to the next ``places`` of their parts."""
-    for i in range(start, stop):
-        order[places[part_of[i]]] = i
-        places[part_of[i]] += 1
 
 
 @inlined
@@ -97,51 +77,95 @@ def _split(points: Any, items: Any, keys: Any, low: int, high: int, middle: int)
 
 
 @kernel
-def build(
-    points: Any, order: Any,
-    left: Any, right: Any, first: Any, last: Any, lower: Any, upper: Any, tiles: Any,
-) -> int:  # fmt: skip
-    """Build the tree over the rows of ``order``, reordering them; return its nodes.
+def share_out(
+    points: Any, start: int, stop: int, sides: Any, cuts: Any, part_of: Any, counts: Any
+) -> None:
+    """Write the part of every row from ``start`` to ``stop``; count the rows of each part.
 
-    Leaf number t holds places 64·t onward of the order, as columns of ``tiles``; a leaf
-    has ``left = -1``. Parents come before their children.
+    Eight rows descend side by side: a step waits for the last one, but not for other rows.
+    Places are unsigned, as everywhere here, since signed ones are checked for being negative.
     """
-    n, d = order.shape[0], points.shape[1]
-    rows = np.empty((n, d), points.dtype)
-    for s in range(n):
+    nodes, levels = sides.shape[0], 0
+    while (1 << levels) - 1 < nodes:
+        levels += 1
+    rows, nodes_at = np.empty(_ABREAST, np.uint64), np.empty(_ABREAST, np.uint64)
+    one = np.uint64(1)
+    for i in range(start, stop, _ABREAST):
+        for b in range(_ABREAST):
+            rows[b], nodes_at[b] = min(i + b, stop - 1), 0
+        for _ in range(levels):
+            for b in range(_ABREAST):
+                t = nodes_at[b]
+                nodes_at[b] = t + t + one + np.uint64(points[rows[b], sides[t]] >= cuts[t])
+        for b in range(_ABREAST):
+            part_of[rows[b]] = nodes_at[b] - np.uint64(nodes)
+    counts[:] = 0
+    for i in range(start, stop):
+        counts[part_of[i]] += 1
+
+
+@kernel
+def place_rows(
+    points: Any, part_of: Any, start: int, stop: int, places: Any, order: Any, placed: Any
+) -> None:
+    """Write the rows from ``start`` to ``stop`` to the next ``places`` of their parts."""
+    for i in range(start, stop):
+        place = places[part_of[i]]
+        places[part_of[i]] += 1
+        order[place] = i
+        for j in range(points.shape[1]):
+            placed[place, j] = points[i, j]
+
+
+@kernel
+def place_in_tiles(
+    rows: Any, numbers: Any, leaf_of: Any, first: Any, counts: Any, order: Any, tiles: Any
+) -> None:
+    """Write the rows of a part to the tiles of their leaves, and their ``numbers`` to ``order``.
+
+    Leaf t has the places from ``first[t]`` on, a multiple of 64. Places beyond its rows
+    repeat its last row.
+    """
+    d, width = np.uint64(rows.shape[1]), np.uint64(COLUMNS)
+    places = first.copy()
+    for s in range(rows.shape[0]):
+        place = places[leaf_of[s]]
+        places[leaf_of[s]] += np.uint64(1)
+        order[place] = numbers[s]
+        base, column = place // width * d, place % width
+        for j in range(rows.shape[1]):
+            tiles[base + np.uint64(j), column] = rows[s, j]
+    for t in range(counts.shape[0]):
+        last = np.int64(first[t]) + counts[t] - 1
+        base = last // COLUMNS * rows.shape[1]
+        if counts[t] > 0:
+            order[last + 1 : np.int64(first[t + 1])] = order[last]
+            for j in range(rows.shape[1]):
+                tiles[base + j, last % COLUMNS + 1 :] = tiles[base + j, last % COLUMNS]
+
+
+@kernel
+def find_boxes(first: Any, tiles: Any, lower: Any, upper: Any) -> None:
+    """Write the boxes of all nodes; node t has the children 2t + 1 and 2t + 2, leaves come last.
+
+    The box of nothing is inside out, so that it adds nothing to that of its parent.
+    """
+    leaves, d = first.shape[0] - 1, lower.shape[1]
+    low, high = np.empty(COLUMNS, tiles.dtype), np.empty(COLUMNS, tiles.dtype)
+    for t in range(leaves):
         for j in range(d):
-            rows[s, j] = points[order[s], j]
-    items = np.arange(n)
-    keys = np.empty(n, np.float32)
-    first[0], last[0] = 0, n
-    # In depth: what is split next has just been written, and is in cache.
-    stack = np.empty(64, np.int64)
-    stack[0], size, nodes = 0, 1, 1
-    while size > 0:
-        size -= 1
-        t = stack[size]
-        left[t], right[t] = -1, -1
-        if last[t] - first[t] > COLUMNS:
-            middle = first[t] + (last[t] - first[t] + COLUMNS - 1) // COLUMNS // 2 * COLUMNS
-            _split(rows, items, keys, first[t], last[t], middle)
-            left[t], first[nodes], last[nodes] = nodes, first[t], middle
-            right[t], first[nodes + 1], last[nodes + 1] = nodes + 1, middle, last[t]
-            stack[size], stack[size + 1] = nodes + 1, nodes
-            size, nodes = size + 2, nodes + 2
-    for t in range(nodes - 1, -1, -1):
-        if left[t] >= 0:
-            for j in range(d):
-                lower[t, j] = min(lower[left[t], j], lower[right[t], j])
-                upper[t, j] = max(upper[left[t], j], upper[right[t], j])
-            continue
-        base = first[t] // COLUMNS * d
-        for c in range(COLUMNS):
-            i = row_of(items[min(first[t] + c, last[t] - 1)])  # a short leaf repeats its last row
-            for j in range(d):
-                tiles[base + j, c] = rows[i, j]
+            low[:], high[:] = np.inf, -np.inf
+            for tile in range(first[t] // COLUMNS, first[t + 1] // COLUMNS):
+                for c in range(COLUMNS):
+                    value = tiles[tile * d + j, c]
+                    low[c] = value if value < low[c] else low[c]
+                    high[c] = value if value > high[c] else high[c]
+            for half in (32, 16, 8, 4, 2, 1):
+                for c in range(half):
+                    low[c] = low[c + half] if low[c + half] < low[c] else low[c]
+                    high[c] = high[c + half] if high[c + half] > high[c] else high[c]
+            lower[leaves - 1 + t, j], upper[leaves - 1 + t, j] = low[0], high[0]
+    for t in range(leaves - 2, -1, -1):
         for j in range(d):
-            lower[t, j], upper[t, j] = tiles[base + j].min(), tiles[base + j].max()
-    before = order.copy()
-    for s in range(n):
-        order[s] = before[row_of(items[s])]
-    return nodes
+            lower[t, j] = min(lower[2 * t + 1, j], lower[2 * t + 2, j])
+            upper[t, j] = max(upper[2 * t + 1, j], upper[2 * t + 2, j])

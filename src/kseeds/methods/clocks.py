@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.randomness import Purpose, Stream
-from kseeds.threads import blocks_of
+from kseeds.threads import Workers
 
 
 def start_clocks(
@@ -34,18 +34,22 @@ def first_to_fire(
     purpose: Purpose,
     n_rows: int,
     weights: npt.NDArray[np.float64] | None,
+    workers: Workers,
 ) -> int:
     """Return the row of the smallest of `start_clocks`, without holding all of them."""
-    row, least = -1, np.inf
-    for lo, hi in blocks_of(n_rows):
+
+    def first_of(lo: int, hi: int) -> tuple[float, int]:
+        if weights is None:  # the largest uniform has the smallest clock: no logarithms
+            uniforms = stream.uniforms(purpose, 0, lo, hi)
+            at = int(np.argmax(uniforms))
+            return -float(uniforms[at]), lo + at
         clocks = stream.exponentials(purpose, 0, lo, hi)
-        if weights is not None:
-            with np.errstate(divide="ignore", over="ignore"):
-                clocks /= weights[lo:hi]
+        with np.errstate(divide="ignore", over="ignore"):
+            clocks /= weights[lo:hi]
         at = int(np.argmin(clocks))
-        if row < 0 or clocks[at] < least:
-            row, least = lo + at, float(clocks[at])
-    return row
+        return float(clocks[at]), lo + at
+
+    return min(workers.over_blocks(first_of, n_rows))[1]
 
 
 def fill_with_rows(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from kseeds.progress import SILENT
 from kseeds.randomness import Purpose
 from kseeds.result import Draw, Nearest, Work
 from kseeds.threads import Workers, blocks_of
+
+_SAMPLED_ROWS = 32_768
+"""Rows that are drawn from at a time: their random numbers stay in cache."""
 
 CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
 """Let every row meet the given new centres, which follow those it has met."""
@@ -43,12 +46,14 @@ def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: Plus
     nearest = Nearest.unmet(points)
     candidates = np.empty(0, dtype=np.int64)
     new_centers = problem.initial
-    if m == 0:
-        first = first_to_fire(problem.stream, Purpose.CLOCK, len(points), problem.weights)
-        candidates = np.array([first], dtype=np.int64)
-        new_centers = points[candidates]
-        _is_its_own(nearest, candidates, 0)
     with Workers(problem.n_threads) as workers:
+        if m == 0:
+            first = first_to_fire(
+                problem.stream, Purpose.CLOCK, len(points), problem.weights, workers
+            )
+            candidates = np.array([first], dtype=np.int64)
+            new_centers = points[candidates]
+            _is_its_own(nearest, candidates, 0)
         for round_ in range(schedule.rounds):
             problem.progress.update(round_, schedule.rounds + 1, "rounds")
             catch_up(new_centers, nearest, work, workers)
@@ -74,27 +79,34 @@ def sample_candidates(
     Every row has its own trial, keyed by its number, and every row counts in Z, whether or
     not anything about it changed in this round (erratum 5 of the paper).
     """
-    n = len(problem.points)
-    total = sum(workers.over_blocks(lambda lo, hi: float(_mass(problem, nearest, lo, hi).sum()), n))
+    n, squared, weights = len(problem.points), nearest.squared, problem.weights
+
+    def mass(lo: int, hi: int) -> float:
+        if weights is None:
+            return float(squared[lo:hi].sum(dtype=np.float64))
+        return float((squared[lo:hi].astype(np.float64) * weights[lo:hi]).sum())
+
+    total = sum(workers.over_blocks(mass, n, _SAMPLED_ROWS))
     if total <= 0.0:
         return np.empty(0, dtype=np.int64)
     wanted = schedule.oversampling * problem.n_clusters
 
-    def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:
-        uniforms = problem.stream.uniforms(Purpose.CANDIDATE, round_, lo, hi)
+    def share(heaviest: npt.NDArray[np.floating], weight: npt.NDArray[np.float64] | float) -> Any:
         # The product may overflow only towards "certainly".
         with np.errstate(over="ignore"):
-            shares = wanted * (_mass(problem, nearest, lo, hi) / total)
-        return lo + np.flatnonzero(uniforms < shares)
+            return wanted * (heaviest.astype(np.float64) * weight / total)
 
-    return np.concatenate(workers.over_blocks(draw_block, n))
+    def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:
+        uniforms = problem.stream.uniforms(Purpose.CANDIDATE, round_, lo, hi)
+        # Few rows are below the share of the heaviest: rounding is monotone, so that no row
+        # is lost by looking at them alone.
+        heaviest = 1.0 if weights is None else float(weights[lo:hi].max())
+        few = lo + np.flatnonzero(uniforms < share(squared[lo:hi].max(), heaviest))
+        own = 1.0 if weights is None else weights[few]
+        chosen: npt.NDArray[np.int64] = few[uniforms[few - lo] < share(squared[few], own)]
+        return chosen
 
-
-def _mass(problem: Problem, nearest: Nearest, lo: int, hi: int) -> npt.NDArray[np.float64]:
-    mass: npt.NDArray[np.float64] = nearest.squared[lo:hi].astype(np.float64)
-    if problem.weights is not None:
-        mass *= problem.weights[lo:hi]
-    return mass
+    return np.concatenate(workers.over_blocks(draw_block, n, _SAMPLED_ROWS))
 
 
 def _is_its_own(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:
