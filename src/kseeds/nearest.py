@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from kseeds.point_tree import PointTree
     from kseeds.products import Products
     from kseeds.sketch import Axes
+    from kseeds.vantage_tree import CenterTrees
 
-WAYS = ("plain", "brute", "tree", "sketch", "product")
-_PLANS = ("tree", "sketch", "product")
-"""Ways that prepare something, and are Euclidean."""
+WAYS = ("plain", "brute", "tree", "sketch", "product", "vantage")
+_PLANS = ("tree", "sketch", "product", "vantage")
+"""Ways that are more than brute force; all but the last are Euclidean."""
 
 _PLAIN_ROWS = 2048
 _TREE_DIMENSIONS = 8
 _TREE_COST = (45.0, 9.0)
 """Nanoseconds a row of building a tree, and of a batch of few centres."""
-_BATCH_PAYS = {"tree": 10.0, "sketch": 150.0, "product": 100.0}
+_BATCH_PAYS = {"tree": 10.0, "sketch": 150.0, "product": 100.0, "vantage": 1000.0}
 """Nanoseconds a row that brute force must take with one batch for the rest to be used."""
 _SKETCH_TREE_PAYS = 900.0
 """As for trees, beside what it takes to find axes, several times over: it may be for nothing."""
@@ -51,7 +52,7 @@ _AXES_COST = 40_000.0
 _TREE_ROWS = 8192
 _FEW = 16
 """Centres too few to judge by: one of them is the nearest whatever the structure."""
-_USELESS = {"tree": 0.25, "sketch": 0.25, "product": 0.1}
+_USELESS = {"tree": 0.25, "sketch": 0.25, "product": 0.1, "vantage": 0.7}
 """Share of all distances from which on a way is given up: the data has no structure."""
 
 
@@ -70,10 +71,11 @@ class CatchUp:
         How many centres the rows will meet in all; decides what is worth building.
     batches : int
         In how many batches.
-    way : {"plain", "brute", "tree", "sketch", "product"}, optional
+    way : {"plain", "brute", "tree", "sketch", "product", "vantage"}, optional
         Plain NumPy, compiled brute force, a tree over the points, a tree over sketches of the
-        points, or matrix products of sketches or of the points; chosen by default. A way that
-        the metric does not allow gives way to one that it does.
+        points, matrix products of sketches or of the points, or the paper's vantage-point tree
+        over the centres; chosen by default. A way that the metric does not allow gives way to
+        one that it does.
     """
 
     def __init__(
@@ -90,8 +92,12 @@ class CatchUp:
         self._forced = way is not None
         self._plan = self._prepare(expected, batches) if self.way in _PLANS else None
 
-    def _prepare(self, expected: float, batches: int) -> PointTree | Products | None:
+    def _prepare(self, expected: float, batches: int) -> PointTree | Products | CenterTrees | None:
         """Return the tree or what products need; None where brute force will be faster."""
+        if self.way == "vantage":
+            from kseeds.vantage_tree import CenterTrees
+
+            return CenterTrees(self._points, self._metric)
         from kseeds.point_tree import PointTree
         from kseeds.sketch import Sketch, principal_axes
 
@@ -119,7 +125,7 @@ class CatchUp:
         count = count if cost(count) < cost(0) else 0
         if self._forced:
             count = few if points.shape[1] > few else 0
-        elif cost(count) > _STOPPED * expected * _pair_cost(points):
+        elif cost(count) > _STOPPED * expected * _pair_cost(points, metric):
             return None
         return Products(points, metric, workers, axes.first(count))
 
@@ -138,7 +144,7 @@ class CatchUp:
         if self.way == "plain":
             with without_compiler():
                 return self._meet_plainly(nearest, centers, oldest), 0
-        batch = (len(centers) - oldest) * _pair_cost(self._points)
+        batch = (len(centers) - oldest) * _pair_cost(self._points, self._metric)
         if self._plan is not None and (self._forced or batch >= _BATCH_PAYS[self.way]):
             new = np.ascontiguousarray(centers[oldest:])
             counts = self._plan.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
@@ -173,16 +179,19 @@ class CatchUp:
         return sum(self._workers.over_blocks(task, n, rows_a_task))
 
 
-def _pair_cost(points: FloatArray) -> float:
+def _pair_cost(points: FloatArray, metric: Metric) -> float:
     """Return nanoseconds of brute force for one row and one centre."""
-    return float(points.itemsize / 4 * (0.07 + 0.035 * points.shape[1]))
+    d, width = points.shape[1], points.itemsize / 4
+    in_columns = metric.family is Family.EUCLIDEAN
+    return float(width * (0.07 + 0.035 * d) if in_columns else 19.0 + 0.1 * width * d)
 
 
 def _possible(metric: Metric, way: str) -> str:
     """Return ``way``, or what can stand in for it: trees are Euclidean, functions are plain."""
     if metric.function is not None:
         return "plain"
-    return way if metric.family is Family.EUCLIDEAN or way not in _PLANS else "brute"
+    for_all = way == "vantage" or way not in _PLANS
+    return way if metric.family is Family.EUCLIDEAN or for_all else "brute"
 
 
 def _telling_axes(axes: Axes) -> int:
@@ -205,16 +214,27 @@ def _product_cost(points: FloatArray, axes: int, expected: float, batches: int) 
     return float(width * (sketching + table + open_ + batches * (60.0 + 0.35 * d)))
 
 
+def tree_is_possible(points: FloatArray, metric: Metric) -> bool:
+    """Tell whether a tree over the points can be of use.
+
+    A tree holds all rows in memory, which mapped ones may not fit in.
+    """
+    fits = _TREE_ROWS <= len(points) < 2**31 and points.shape[1] <= _TREE_DIMENSIONS
+    return fits and metric.family is Family.EUCLIDEAN and not is_mapped(points)
+
+
 def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int = 1) -> str:
     """Return the way that is soonest done when every row meets so many centres."""
     if metric.function is not None or can_do_without(3e-9 * points.size * expected):
         return "plain"
-    brute_force = expected * _pair_cost(points)
-    if metric.family is not Family.EUCLIDEAN or not _TREE_ROWS <= len(points) < 2**31:
+    brute_force = expected * _pair_cost(points, metric)
+    if metric.family is not Family.EUCLIDEAN:
+        return "vantage" if brute_force >= batches * _BATCH_PAYS["vantage"] else "brute"
+    if not _TREE_ROWS <= len(points) < 2**31:
         return "brute"
-    if is_mapped(points):  # a tree would hold all rows in memory
+    if is_mapped(points):
         return "product" if _product_cost(points, 0, expected, batches) < brute_force else "brute"
-    if points.shape[1] <= _TREE_DIMENSIONS:
+    if tree_is_possible(points, metric):
         return "tree" if brute_force >= _TREE_COST[0] + batches * _TREE_COST[1] else "brute"
     axes_cost = points.shape[1] * _AXES_COST / len(points)
     if brute_force >= _SKETCH_TREE_PAYS + 3.0 * axes_cost:

@@ -1,4 +1,4 @@
-"""The vantage-point tree of Algorithm 4, for k-means|| and on its own."""
+"""The vantage-point tree of Algorithm 4: for k-means||, for nearest centres, and on its own."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class PreparedTree:
         *,
         offset: int = 0,
         in_range: bool = True,
+        in_order: bool = False,
     ) -> tuple[int, int]:
         """Overwrite ``squared`` and ``labels`` where an item is strictly nearer.
 
@@ -52,12 +53,52 @@ class PreparedTree:
                 queries, start, stop, self.points, int(self.metric.family),
                 self.metric.relative, self.metric.absolute, self.order, self.gaps,
                 self.first, self.last, self.near, self.far, self.ranges,
-                in_range, offset, squared, labels,
+                in_range, in_order, offset, squared, labels,
             )  # fmt: skip
             return int(computed), int(visited)
 
         counts = workers.over_blocks(task, len(queries))
         return sum(c for c, _ in counts), sum(v for _, v in counts)
+
+
+class CenterTrees:
+    """Exact nearest centres for all rows: a tree over each batch of centres; any metric.
+
+    Parameters
+    ----------
+    points : ndarray
+        The rows.
+    metric : Metric
+        Their metric.
+
+    Attributes
+    ----------
+    opened : int
+        How many distances the rows needed in the last batch.
+    """
+
+    opened = 0
+
+    def __init__(self, points: FloatArray, metric: Metric) -> None:
+        self._points, self._metric = points, metric
+
+    def improve(
+        self,
+        centers: FloatArray,
+        offset: int,
+        squared: FloatArray,
+        labels: npt.NDArray[np.int32],
+        workers: Workers,
+    ) -> tuple[int, int]:
+        """Overwrite ``squared`` and ``labels`` where one of ``centers`` is strictly nearer.
+
+        Returns the distances computed, also between centres, and the nodes visited.
+        """
+        tree = PreparedTree(centers, self._metric)
+        self.opened, visited = tree.improve(
+            self._points, squared, labels, workers, offset=offset, in_order=True
+        )
+        return int(tree.distances) + self.opened, visited
 
 
 class VPTree:

@@ -30,6 +30,9 @@ WAYS = {
     "lazy, plain, always sweeping": {
         "algorithm": "lazy", "kernels": "plain", "sweeps": "always", "batch": 8,
     },
+    "lazy, refreshed by a tree": {
+        "algorithm": "lazy", "kernels": "compiled", "sweeps": "whole", "batch": 1,
+    },
 }  # fmt: skip
 DRAWS = 6_000
 REJECT = 1e-5

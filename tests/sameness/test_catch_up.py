@@ -47,11 +47,12 @@ def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
     batches = sorted({int(b) for b in rng.integers(1, m + 1, size=3)} | {m})
     brute, pairs = run(prepared, centers, batches, "brute")
     plain, _ = run(prepared, centers, batches, "plain")
-    for way in ("tree", "sketch", "product"):
+    for way in ("tree", "sketch", "product", "vantage"):
         tree, fewer = run(prepared, centers, batches, way)
         np.testing.assert_array_equal(tree.squared, brute.squared)
         np.testing.assert_array_equal(tree.labels, brute.labels)
-        assert fewer <= pairs
+        between_centres = m * m.bit_length() if way == "vantage" else 0
+        assert fewer <= pairs + between_centres
     np.testing.assert_array_equal(plain.squared, brute.squared)
     np.testing.assert_array_equal(plain.labels, brute.labels)
     assert pairs == n * m
@@ -64,7 +65,7 @@ def hop(a, b):
     return float(abs(a[0] - b[0]) ** 1.5)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product", "vantage"])
 @pytest.mark.parametrize("metric", [*METRICS, hop])
 def test_every_metric_has_every_way_or_falls_back(metric, way):
     X = points_of("random", 300, 3, 0)
@@ -77,7 +78,7 @@ def test_every_metric_has_every_way_or_falls_back(metric, way):
     np.testing.assert_allclose(found.squared, table.min(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("way", ["brute", "tree", "sketch", "product"])
+@pytest.mark.parametrize("way", ["brute", "tree", "sketch", "product", "vantage"])
 def test_threads_change_nothing(way):
     prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::100])
@@ -98,7 +99,7 @@ def test_centres_within_ulps_of_the_bounds(dtype):
     prepared = prepare_points(grid * dtype(1.1), "euclidean")
     centers = np.ascontiguousarray(np.concatenate([middles, nudged]) * dtype(1.1))
     brute, _ = run(prepared, centers, [400, 800], "brute")
-    for way in ("tree", "sketch", "product"):
+    for way in ("tree", "sketch", "product", "vantage"):
         tree, _ = run(prepared, centers, [400, 800], way)
         np.testing.assert_array_equal(tree.labels, brute.labels)
         np.testing.assert_array_equal(tree.squared, brute.squared)
@@ -119,7 +120,7 @@ def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 40])
-@pytest.mark.parametrize("way", ["tree", "sketch", "product"])
+@pytest.mark.parametrize("way", ["tree", "sketch", "product", "vantage"])
 def test_many_equal_rows(way, distinct):
     """Parts of the forest are left empty, medians are ties, boxes are points."""
     rng = np.random.default_rng(0)
@@ -130,6 +131,42 @@ def test_many_equal_rows(way, distinct):
     other, _ = run(prepared, centers, [20, 60], way)
     np.testing.assert_array_equal(other.labels, brute.labels)
     np.testing.assert_array_equal(other.squared, brute.squared)
+
+
+@pytest.mark.parametrize("way", ["tree", "sketch"])
+def test_a_tree_whose_rows_others_have_changed(way):
+    """What a tree keeps of its rows is then too large, which must not matter; another state
+    has nothing to do with what it keeps.
+    """
+    prepared = prepare_points(points_of("clustered", 40_000, 4, 0).astype(np.float32), "euclidean")
+    centers = np.ascontiguousarray(prepared.points[::100])
+    brute, _ = run(prepared, centers, [100, 250, 400], "brute")
+    with Workers(2) as workers:
+        trees = CatchUp(prepared.points, prepared.metric, workers, 400, way=way)
+        plainly = CatchUp(prepared.points, prepared.metric, workers, 400, way="brute")
+        for _ in range(2):
+            nearest = Nearest.unmet(prepared.points)
+            trees.meet(nearest, centers[:100])
+            plainly.meet(nearest, centers[:250])
+            own = np.arange(0, 40_000, 100)[250:]
+            nearest.squared[own], nearest.labels[own] = 0.0, np.arange(250, 400)
+            trees.meet(nearest, centers)
+            np.testing.assert_array_equal(nearest.labels, brute.labels)
+            np.testing.assert_array_equal(nearest.squared, brute.squared)
+
+
+@pytest.mark.parametrize("metric", [m for m in METRICS if m != "euclidean"])
+def test_other_metrics_are_pruned_by_default(metric):
+    X = fit_for(metric, points_of("clustered", 3000, 2, 0))
+    labels, distances = assign(X, X[::10], metric=metric)
+    prepared = prepare_points(X, metric)
+    centers = np.ascontiguousarray(prepared.points[::10])
+    brute, pairs = run(prepared, centers, [300], "brute")
+    chosen, fewer = run(prepared, centers, [300], None)
+    np.testing.assert_array_equal(labels, brute.labels)
+    np.testing.assert_array_equal(chosen.labels, brute.labels)
+    np.testing.assert_array_equal(chosen.squared, brute.squared)
+    assert fewer < 0.5 * pairs
 
 
 def test_the_tree_prunes():
@@ -175,7 +212,7 @@ def test_assign_refuses(arguments, message):
         assign(*arguments)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product", "vantage"])
 def test_the_candidates_do_not_depend_on_the_way(way):
     X = points_of("clustered", 4000, 3, 0)
     naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")
@@ -219,6 +256,8 @@ def test_the_tree_is_chosen_where_it_pays():
     assert choose_way(few.points, few.metric, 5000) == "tree"
     assert choose_way(few.points, few.metric, 1e5) == "tree"
     assert choose_way(many.points, many.metric, 1e5) == "sketch"
-    assert choose_way(other.points, other.metric, 1e5) == "brute"
+    assert choose_way(other.points, other.metric, 1e5) == "vantage"
+    assert choose_way(other.points, other.metric, 30) == "brute"
+    assert choose_way(few.points, few.metric, 30) == "brute"
     function = prepare_points(np.zeros((9, 3)), lambda a, b: 0.0)
     assert choose_way(function.points, function.metric, 1e9) == "plain"

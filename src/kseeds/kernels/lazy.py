@@ -176,7 +176,7 @@ _sweep_is_due = inlined(sweep_is_due)
 @kernel
 def run_batches(
     points: Any, family: int, known: int, wanted: int, uniforms: Any, weights: Any,
-    draw_cost: float, pair_cost: float, sweep_base: float, sweep_slope: float, swept: int,
+    draw_cost: float, pair_cost: float, price: Any, swept: int,
     bounds: Any, labels: Any, met: Any, rows: Any, found: Any, found_labels: Any, seen: Any,
     centers: Any, columns: Any, indices: Any, tree: Any, counts: Any,
 ) -> Any:  # fmt: skip
@@ -205,7 +205,7 @@ def run_batches(
         counts[2] += (settled - (now - known)) * draw_cost + wasted * pair_cost
         known = now
         used += 1
-        if _sweep_is_due(counts[2], counts[3], known, wanted, swept, sweep_base, sweep_slope):
+        if _sweep_is_due(counts[2], counts[3], known, wanted, swept, price):
             break
     return known, used
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import kernel
+from kseeds.kernels.in_order import squared_distance_in_order
 from kseeds.kernels.pairs import squared_distance
 from kseeds.kernels.select import select
 
@@ -103,6 +104,7 @@ def nearest_in_range(
     far: Any,
     ranges: Any,
     in_range: bool,
+    in_order: bool,
     offset: int,
     squared: Any,
     labels: Any,
@@ -112,7 +114,9 @@ def nearest_in_range(
     Where there is one, ``squared`` and ``labels`` (item + offset) are overwritten; ties go
     to the smaller item. ``points`` are the items in tree order. With ``in_range`` False the
     search starts at infinity, as an ordinary nearest-neighbour search does, and the answer
-    is compared with the range afterwards. Returns distances computed and nodes visited.
+    is compared with the range afterwards. With ``in_order`` distances are summed as in
+    `kseeds.kernels.in_order`, else as in `kseeds.distances`. Returns distances computed and
+    nodes visited.
     """
     computed, visited = 0, 0
     stack = np.empty(2 * MAX_DEPTH, np.int64)
@@ -144,7 +148,10 @@ def nearest_in_range(
             for s in range(first[t], end):
                 if leaf and gap >= 0.0 and _outside(gap, gaps[s], gaps[s], reach, rel, absolute):
                     continue
-                found = squared_distance(queries, i, points, s, family)
+                if in_order:
+                    found = squared_distance_in_order(queries, i, points, s, family, np.inf)
+                else:
+                    found = squared_distance(queries, i, points, s, family)
                 computed += 1
                 if found < best or (found == best and item >= 0 and order[s] < item):
                     best, item = found, order[s]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from kseeds.inputs.problem import Problem, UncheckedValuesError
 from kseeds.methods.plusplus.lazy.choice import kernels_for
@@ -28,7 +29,7 @@ from kseeds.threads import Workers
 
 OPTIONS = {
     "kernels": ("auto", "plain", "compiled"),
-    "sweeps": ("auto", "never", "always"),
+    "sweeps": ("auto", "never", "always", "whole"),
     "batch": (64, 8, 1),
 }
 
@@ -37,6 +38,10 @@ _AHEAD = 16
 
 _MANY = 2048
 """Rows from which on a batch of 64 proposals rarely has the same row twice."""
+
+_PLANTED_FOR = 64
+"""Rows a seed from which on a tree has to pay at its first refresh; with fewer rows to a seed
+there will be several."""
 
 _HEAVY = 0.5
 """A sweep takes the rows whose mass is at least this share of the mean true mass."""
@@ -60,9 +65,10 @@ def draw(
         Which random numbers to use.
     kernels : {"auto", "plain", "compiled"}
         "plain" never loads the compiler, "compiled" always does; the seeds are the same.
-    sweeps : {"auto", "never", "always"}
+    sweeps : {"auto", "never", "always", "whole"}
         When to bring the bounds of all heavy rows up to date at once: when it pays, never, or
-        after every batch. The seeds differ, their law does not.
+        after every batch; "whole" takes all rows then, by a tree over the points, as "auto"
+        does where that is cheaper. The seeds differ, their law does not.
     batch : {64, 8, 1}
         Proposals drawn from the same bounds; by default 8 for few rows, 64 for more, and up
         to 1024 for very many seeds. The seeds differ, their law does not.
@@ -144,24 +150,50 @@ def _run(
     ahead = 0
     while state.known < state.wanted and state.total > 0.0:
         _report(problem.progress, problem, state)
-        price = costs.sweep(state.share)
-        if sweeps != "auto":
-            price = (np.inf, 0.0) if sweeps == "never" else (0.0, 0.0)
+        price = _price(costs, state, sweeps)
         if len(uniforms) == 0:
             ahead = min(ahead + 2, _AHEAD)
             uniforms = source(2 * state.batch * ahead).reshape(ahead, 2, state.batch)
         uniforms = uniforms[engine.run(state, uniforms, costs, price) :]
-        if state.known < state.wanted and sweep_is_due(*state.waste, *price):
-            accepted = state.known - state.swept
-            true_mass = state.total * accepted / max(state.proposals_since_sweep, 1)
+        if state.known < state.wanted and sweep_is_due(*state.waste, price):
+            pending = state.known - state.swept
+            if price[2] + price[3] * pending < price[0] + price[1] * pending:
+                _refresh(state, engine)
+                continue
+            true_mass = state.total * pending / max(state.proposals_since_sweep, 1)
             _sweep(state, engine, _HEAVY * true_mass / n)
 
 
+def _price(costs: Costs, state: State, sweeps: str) -> npt.NDArray[np.float64]:
+    """Return what `sweep_is_due` wants to know of the prices."""
+    never, at_once = (np.inf, 0.0), (0.0, 0.0)
+    planting = 0.0 if state.is_planted else min(1.0, costs.n_rows / (state.wanted * _PLANTED_FOR))
+    prices = {
+        "auto": (*costs.sweep(state.share), *costs.whole(planting)),
+        "never": (*never, *never),
+        "always": (*at_once, *never),
+        "whole": (*never, *at_once),
+    }
+    return np.array(prices[sweeps])
+
+
+def _refresh(state: State, engine: Kernels) -> None:
+    """Let all rows meet all centres."""
+    state.work.distances += engine.refresh(state)
+    state.is_planted = True
+    _note_sweep(state)
+
+
 def _sweep(state: State, engine: Kernels, threshold: float) -> None:
+    """Let the heavy rows meet all centres."""
     pending = state.known - state.swept
     pairs = engine.sweep(state, threshold)
     state.share = pairs / max(pending * len(state.points), 1)
     state.work.distances += pairs
+    _note_sweep(state)
+
+
+def _note_sweep(state: State) -> None:
     state.work.refreshes += 1
     state.swept = state.known
     state.spent, state.proposals_since_sweep = 0.0, 0

@@ -6,10 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.kernels import lazy as kernels
-from kseeds.kernels.sum_tree import sum_inner
+from kseeds.kernels.sum_tree import sum_blocks, sum_inner
+from kseeds.layout import BLOCK
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import State
-from kseeds.metrics import FloatArray
+from kseeds.metrics import Family, FloatArray
+from kseeds.point_tree import PointTree
 from kseeds.threads import Workers
 
 _THREAD_NS = 600_000.0
@@ -24,6 +26,7 @@ class Compiled:
         self._rows = np.empty(0, dtype=np.int64)
         self._labels = np.empty(0, dtype=np.int32)
         self._seen = np.empty(0, dtype=np.int32)
+        self._tree: PointTree | None = None
 
     def _block_rows(self, state: State, cost: float) -> int:
         """Return rows a task such that small work stays on one thread."""
@@ -54,7 +57,7 @@ class Compiled:
         state: State,
         uniforms: npt.NDArray[np.float64],
         costs: Costs,
-        price: tuple[float, float],
+        price: npt.NDArray[np.float64],
     ) -> int:
         """Settle batches until all seeds are found, no mass is left, or a sweep is due."""
         if self._are_long(state, costs):
@@ -63,7 +66,7 @@ class Compiled:
         found = np.empty(state.batch, dtype=state.points.dtype)
         known, used = kernels.run_batches(
             state.points, state.family, state.known, state.wanted, uniforms, state.weights,
-            costs.draw, costs.pair, price[0], price[1], state.swept,
+            costs.draw, costs.pair, price, state.swept,
             state.bounds, state.labels, state.met,
             self._rows, found, self._labels, self._seen,
             state.centers, state.columns, state.indices, state.tree, counts,
@@ -85,7 +88,7 @@ class Compiled:
         state: State,
         uniforms: npt.NDArray[np.float64],
         costs: Costs,
-        price: tuple[float, float],
+        price: npt.NDArray[np.float64],
     ) -> int:
         """Do what `run_batches` does, with the proposals of a batch shared out to threads."""
         found = np.empty(state.batch, dtype=state.points.dtype)
@@ -105,7 +108,7 @@ class Compiled:
             state.work.proposals += settled
             state.work.distances += pairs + more
             state.known = int(now)
-            if sweep_is_due(*state.waste, *price):
+            if sweep_is_due(*state.waste, price):
                 return used + 1
         return len(uniforms)
 
@@ -140,3 +143,23 @@ class Compiled:
         counts = self._workers.over_blocks(task, len(state.points), self._block_rows(state, cost))
         sum_inner(state.tree)
         return sum(counts)
+
+    def refresh(self, state: State) -> int:
+        """Let all rows that have any mass meet all centres; return the distances."""
+        if state.family != Family.EUCLIDEAN:
+            return self.sweep(state, 0.0)
+        if self._tree is None:
+            self._tree = PointTree(state.points, state.metric, self._workers)
+        oldest = int(state.met.min())
+        computed, _ = self._tree.improve(
+            state.centers[oldest : state.known], oldest, state.bounds, state.labels, self._workers
+        )
+        state.met[:] = state.known
+
+        def task(start: int, stop: int) -> None:
+            first, last = start // BLOCK, -(-stop // BLOCK)
+            sum_blocks(state.bounds, state.weights, first, last, state.tree)
+
+        self._workers.over_blocks(task, len(state.points))
+        sum_inner(state.tree)
+        return computed

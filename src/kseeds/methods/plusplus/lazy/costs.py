@@ -7,12 +7,14 @@ prints the table they come from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kseeds.inputs.problem import Problem
 from kseeds.metrics import Family
+from kseeds.nearest import tree_is_possible
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,9 @@ class Costs:
         A row that a sweep looks at, a row that it takes, and a distance of such a row.
     n_rows : int
         Rows in all.
+    plant, refresh, refresh_pair : float
+        Building a tree over the points, refreshing all rows by it, and what that costs more
+        for each pending centre, all per row; infinite where there can be no tree.
     """
 
     draw: float
@@ -37,6 +42,9 @@ class Costs:
     gather: float
     row_pair: float
     n_rows: int
+    plant: float = np.inf
+    refresh: float = np.inf
+    refresh_pair: float = 0.0
 
     def sweep(self, share: float) -> tuple[float, float]:
         """Return the fixed price of a sweep and its price per pending centre.
@@ -45,6 +53,11 @@ class Costs:
         """
         fixed = self.n_rows * (self.scan + share * self.gather)
         return fixed, self.n_rows * share * self.row_pair
+
+    def whole(self, planting: float) -> tuple[float, float]:
+        """Return the same for a refresh of all rows by a tree, and a share of building it."""
+        fixed = self.refresh + (planting * self.plant if planting else 0.0)
+        return self.n_rows * fixed, self.n_rows * self.refresh_pair
 
 
 def costs_of(problem: Problem) -> Costs:
@@ -60,25 +73,31 @@ def costs_of(problem: Problem) -> Costs:
         gather = 0.0
     # A proposal meets a group of 64 centres even if only a few of them are pending.
     draw = 250.0 + 40.0 * pair
-    return Costs(draw=draw, pair=pair, scan=1.2, gather=gather, row_pair=row_pair, n_rows=n)
+    costs = Costs(draw=draw, pair=pair, scan=1.2, gather=gather, row_pair=row_pair, n_rows=n)
+    if not tree_is_possible(problem.points, problem.metric):
+        return costs
+    return replace(
+        costs, plant=width * (35.0 + d), refresh=10.0, refresh_pair=width * (0.003 + 0.001 * d)
+    )
 
 
 def sweep_is_due(
-    spent: float, proposals: float, known: int, wanted: int, swept: int, base: float, slope: float
+    spent: float, proposals: float, known: int, wanted: int, swept: int, price: Any
 ) -> bool:
     """Tell whether a sweep now is cheaper than the rejections to be expected without one.
 
     Proposals per seed grow like a power of the number of seeds since the last sweep (Σα²
     falls like one); the power is read off what was seen since then. A sweep pays at the
     latest when rejected proposals have cost as much as it: never more than twice the cost
-    of the best schedule in hindsight.
+    of the best schedule in hindsight. ``price`` holds what is fixed and what a pending centre
+    adds, first of a sweep and then of a refresh by the tree.
     """
     accepted = max(known - swept, 0.5)
-    price = base + slope * (known - swept)
-    if spent >= price:
+    least = min(price[0] + price[1] * (known - swept), price[2] + price[3] * (known - swept))
+    if spent >= least:
         return True
     rate = max(proposals / accepted, 1.0)
     # The rate seen is an average over the interval; 1.5 makes it the rate at its end.
     power = min(2.0, 1.5 * np.log(rate) / np.log(max(known / swept, 1.1)))
     seeds = known / (power + 1.0) * ((wanted / known) ** (power + 1.0) - 1.0)
-    return bool(spent / accepted * seeds * (1.0 - 1.0 / rate) >= price)
+    return bool(spent / accepted * seeds * (1.0 - 1.0 / rate) >= least)

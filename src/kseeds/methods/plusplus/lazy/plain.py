@@ -33,14 +33,14 @@ class Plain:
         state: State,
         uniforms: npt.NDArray[np.float64],
         costs: Costs,
-        price: tuple[float, float],
+        price: npt.NDArray[np.float64],
     ) -> int:
         """Settle batches until all seeds are found, no mass is left, or a sweep is due."""
         for used, (draws, thresholds) in enumerate(uniforms):
             if state.known == state.wanted or state.total <= 0.0:
                 return used
             _settle_batch(state, _propose(state, draws), thresholds, costs)
-            if sweep_is_due(*state.waste, *price):
+            if sweep_is_due(*state.waste, price):
                 return used + 1
         return len(uniforms)
 
@@ -60,6 +60,10 @@ class Plain:
             state.met[part] = state.known
         _sum_blocks(state, np.unique(rows // BLOCK))
         return pairs
+
+    def refresh(self, state: State) -> int:
+        """Let all rows that have any mass meet all centres; return the distances."""
+        return self.sweep(state, 0.0)
 
 
 def _mass(state: State, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kseeds.inputs.problem import Problem
 from kseeds.layout import BLOCK, COLUMNS
 from kseeds.methods.plusplus.lazy.costs import Costs
-from kseeds.metrics import FloatArray, Kind
+from kseeds.metrics import FloatArray, Kind, Metric
 from kseeds.result import Work
 
 
@@ -26,6 +26,7 @@ class State:
 
     points: FloatArray
     weights: npt.NDArray[np.float64]
+    metric: Metric
     kind: Kind
     family: int
     wanted: int
@@ -40,6 +41,7 @@ class State:
     known: int = 0
     swept: int = 0
     share: float = 1.0
+    is_planted: bool = False
     spent: float = 0.0
     proposals_since_sweep: int = 0
     work: Work = field(default_factory=Work)
@@ -55,6 +57,7 @@ class State:
         return cls(
             points=points,
             weights=weights,
+            metric=problem.metric,
             kind=problem.metric.kind,
             family=int(problem.metric.family),
             wanted=wanted,
@@ -98,13 +101,15 @@ class Kernels(Protocol):
         state: State,
         uniforms: npt.NDArray[np.float64],
         costs: Costs,
-        price: tuple[float, float],
+        price: npt.NDArray[np.float64],
     ) -> int:
         """Settle batches until all seeds are found, no mass is left, or a sweep is due.
 
-        A sweep is due once ``state.spent`` reaches price[0] + price[1]·(pending centres).
         Returns how many of the batches of uniforms were used; at least one.
         """
 
     def sweep(self, state: State, threshold: float) -> int:
         """Let rows of mass at least ``threshold`` meet all centres; return the distances."""
+
+    def refresh(self, state: State) -> int:
+        """Let all rows that have any mass meet all centres; return the distances."""
