@@ -158,7 +158,7 @@ def test_a_tree_whose_rows_others_have_changed(way):
 @pytest.mark.parametrize("metric", [m for m in METRICS if m != "euclidean"])
 def test_other_metrics_are_pruned_by_default(metric):
     X = fit_for(metric, points_of("clustered", 3000, 2, 0))
-    labels, distances = assign(X, X[::10], metric=metric)
+    labels, _ = assign(X, X[::10], metric=metric)
     prepared = prepare_points(X, metric)
     centers = np.ascontiguousarray(prepared.points[::10])
     brute, pairs = run(prepared, centers, [300], "brute")

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import column_sums, inlined, kernel
+from kseeds.compile import inlined, kernel
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance
 from kseeds.layout import COLUMNS
+from kseeds.vectors.columns import column_sums
 
 squares = column_sums()
 

@@ -1,4 +1,4 @@
-"""Squared distances summed coordinate after coordinate, as `kseeds.compile.column_sums` does."""
+"""Squared distances summed coordinate after coordinate, as those to columns are."""
 
 from __future__ import annotations
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import inlined, kernel, lane_sum
+from kseeds.compile import inlined, kernel
 from kseeds.distances import ARC_SNAP
 from kseeds.metrics import Family
+from kseeds.vectors.rows import lane_sum
 
 sum_of_squares = lane_sum("square")
 _sum_of_abs = lane_sum("abs")

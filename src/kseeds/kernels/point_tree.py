@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import box_sums, inlined, kernel, meet_pair
+from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import squares
 from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
 from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
 from kseeds.layout import COLUMNS, LANES
+from kseeds.vectors.columns import box_sums, meet_pair
 
 _box_sums = box_sums()
 _meet = meet_pair()

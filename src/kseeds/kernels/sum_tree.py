@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.compile import inlined, kernel, weighted_sum
+from kseeds.compile import inlined, kernel
 from kseeds.layout import BLOCK
+from kseeds.vectors.rows import weighted_sum
 
 mass_of = weighted_sum()
 

@@ -1,4 +1,4 @@
-"""What the vector instructions of `kseeds.compile` do, in NumPy: for runs without a compiler.
+"""What the vector instructions of `kseeds.vectors` do, in NumPy: for runs without a compiler.
 
 Used with ``NUMBA_DISABLE_JIT=1``, when coverage is measured or a kernel is debugged.
 """
@@ -17,7 +17,7 @@ from kseeds.layout import COLUMNS
 def box_sums(
     lower: Any, upper: Any, t: int, T: Any, first: int, added: int, near: Any, far: Any
 ) -> Any:
-    """See `kseeds.compile.box_sums`."""
+    """See `kseeds.vectors.columns.box_sums`."""
     d = lower.shape[1]
     columns = T[:, first : first + COLUMNS]
     below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
@@ -36,14 +36,14 @@ def _silent() -> np.errstate:
 
 
 def weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
-    """See `kseeds.compile.weighted_sum`."""
+    """See `kseeds.vectors.rows.weighted_sum`."""
     part = values[start:stop].astype(np.float64)
     with _silent():
         return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
 
 
 def lane_sum(term: str) -> Callable[..., Any]:
-    """See `kseeds.compile.lane_sum`."""
+    """See `kseeds.vectors.rows.lane_sum`."""
     terms: Callable[[Any, Any], Any] = {
         "square": lambda a, b: np.square(a - b),
         "abs": lambda a, b: np.abs(a - b),
@@ -60,7 +60,7 @@ def lane_sum(term: str) -> Callable[..., Any]:
 
 
 def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bool:
-    """See `kseeds.compile.column_sums`."""
+    """See `kseeds.vectors.columns.column_sums`."""
     flat, width = T.reshape(-1), T.shape[1]
     out[:] = 0.0
     with _silent():
@@ -73,7 +73,7 @@ def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bo
 def meet_pair(
     A: Any, i: int, k: int, T: Any, first: int, number_i: int, number_k: int, best: Any, near: Any
 ) -> None:
-    """See `kseeds.compile.meet_pair`."""
+    """See `kseeds.vectors.columns.meet_pair`."""
     sums = np.empty_like(best)
     for row, number in ((i, number_i), (k, number_k)):
         column_sums(A, row, T, first, best, sums)

@@ -1,0 +1,202 @@
+"""Distances to rows or centres that are laid out as columns, 64 side by side."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from kseeds.compile import JIT_DISABLED, cgutils, intrinsic, ir, types
+from kseeds.layout import COLUMNS, LANES
+from kseeds.vectors import interpreted
+from kseeds.vectors.instructions import INDEX, Terms, Vectors
+
+_STRETCH = 16
+"""Coordinates after which sums of columns are compared with their limits."""
+
+
+def column_sums() -> Callable[..., Any]:
+    """Return a kernel function ``f(A, i, T, first, limits, out)`` for one row against 64 columns.
+
+    ``out[c]`` becomes the sum over j of the squared difference of ``A[i, j]`` and the value
+    ``first + c`` places after the start of row j of ``T`` (so that ``first`` may lead to a later
+    group of rows), added one j after the other (the order of `kseeds.distances` below 16
+    coordinates). Returns whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
+
+    Terms are not negative and rounding is monotone, so sums only grow: the function gives up,
+    with whatever is in ``out`` by then, as soon as every sum has reached its limit.
+    """
+    if JIT_DISABLED:
+        return interpreted.column_sums
+
+    @intrinsic
+    def compiled(typingctx: Any, A: Any, i: Any, T: Any, first: Any, limits: Any, out: Any) -> Any:
+        result = types.boolean(A, types.intp, T, types.intp, limits, out)
+        return result, _emit_column_sums
+
+    return compiled
+
+
+def box_sums() -> Callable[..., Any]:
+    """Return a kernel function ``f(lower, upper, t, T, first, added, near, far)``.
+
+    For the 64 points in the columns of ``T`` from ``first`` on: the squared distances to the
+    nearest and to the farthest place of the box of row t. Where ``added`` is 1 the last
+    coordinate is a norm, and norms add up in the farthest case. Returns the least of the 64
+    farthest distances.
+    """
+    if JIT_DISABLED:
+        return interpreted.box_sums
+
+    @intrinsic
+    def compiled(
+        typingctx: Any, lower: Any, upper: Any, t: Any, T: Any, first: Any, added: Any,
+        near: Any, far: Any,
+    ) -> Any:  # fmt: skip
+        whole = types.intp
+        result = lower.dtype(lower, upper, whole, T, whole, whole, near, far)
+        return result, _emit_box_sums
+
+    return compiled
+
+
+def meet_pair() -> Callable[..., Any]:
+    """Return a kernel function ``f(A, i, k, T, first, number_i, number_k, best, near)``.
+
+    Two rows of ``A``, centres, meet 64 columns of ``T``, rows, laid out and summed as for
+    `column_sums`: where a centre is nearer than ``best[c]``, or as near and of a smaller number
+    than ``near[c]``, those become its squared distance and number. There is no branch on which
+    columns that happens to, which is anyone's guess, and no early end: for few coordinates.
+    """
+    if JIT_DISABLED:
+        return interpreted.meet_pair
+
+    @intrinsic
+    def compiled(
+        typingctx: Any, A: Any, i: Any, k: Any, T: Any, first: Any, number_i: Any, number_k: Any,
+        best: Any, near: Any,
+    ) -> Any:  # fmt: skip
+        whole = types.intp
+        result = types.void(A, whole, whole, T, whole, whole, whole, best, near)
+        return result, _emit_meet_pair
+
+    return compiled
+
+
+def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    terms, vectors = Terms("square", builder), Vectors(sig.args[0].dtype, context, builder)
+    a, t, limits, out = (
+        context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 2, 4, 5)
+    )
+    columns = builder.extract_value(a.shape, 1)
+    width = builder.extract_value(t.shape, 1)
+    row = builder.gep(a.data, [builder.mul(args[1], columns)])
+    sums = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in range(COLUMNS // LANES)]
+    below = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 1))
+
+    with cgutils.for_range_slice(builder, INDEX(0), columns, INDEX(_STRETCH), INDEX) as (lo, _):
+        hi = builder.add(lo, INDEX(_STRETCH))
+        hi = builder.select(builder.icmp_signed("<", hi, columns), hi, columns)
+        with builder.if_then(builder.load(below)):
+            with cgutils.for_range_slice(builder, lo, hi, INDEX(1), INDEX) as (j, _):
+                x = vectors.spread(builder.load(builder.gep(row, [j])))
+                start = builder.add(builder.mul(j, width), args[3])
+                for part, total in enumerate(sums):
+                    y = vectors.load(t.data, builder.add(start, INDEX(part * LANES)))
+                    value = terms.of(x, y, vectors.zeros)
+                    builder.store(terms.combine(builder.load(total), value), total)
+            found = None
+            for part, total in enumerate(sums):
+                limit = vectors.load(limits.data, INDEX(part * LANES))
+                under = builder.fcmp_ordered("<", builder.load(total), limit)
+                found = under if found is None else builder.or_(found, under)
+            bits = builder.bitcast(found, ir.IntType(LANES))
+            builder.store(builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0)), below)
+    for part, total in enumerate(sums):
+        vectors.store(builder.load(total), out.data, INDEX(part * LANES))
+    return builder.load(below)
+
+
+def _emit_meet_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    terms, vectors = Terms("square", builder), Vectors(sig.args[0].dtype, context, builder)
+    labels = Vectors(types.int32, context, builder)
+    a, t, best, near = (
+        context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 3, 7, 8)
+    )
+    d, width = builder.extract_value(a.shape, 1), builder.extract_value(t.shape, 1)
+    rows = [builder.gep(a.data, [builder.mul(args[place], d)]) for place in (1, 2)]
+    parts = range(COLUMNS // LANES)
+    sums = [[cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts] for _ in rows]
+    with cgutils.for_range_slice(builder, INDEX(0), d, INDEX(1), INDEX) as (j, _):
+        start = builder.add(builder.mul(j, width), args[4])
+        spread = [vectors.spread(builder.load(builder.gep(row, [j]))) for row in rows]
+        for part in parts:
+            y = vectors.load(t.data, builder.add(start, INDEX(part * LANES)))
+            for x, totals in zip(spread, sums, strict=True):
+                total = terms.combine(builder.load(totals[part]), terms.of(x, y, vectors.zeros))
+                builder.store(total, totals[part])
+    numbers = [labels.spread(builder.trunc(args[place], ir.IntType(32))) for place in (5, 6)]
+    ties = []
+    for part in parts:
+        at = INDEX(part * LANES)
+        least, label = vectors.load(best.data, at), labels.load(near.data, at)
+        for number, totals in zip(numbers, sums, strict=True):
+            total = builder.load(totals[part])
+            ties.append(builder.fcmp_ordered("==", total, least))
+            is_nearer = builder.fcmp_ordered("<", total, least)
+            least = builder.select(is_nearer, total, least)
+            label = builder.select(is_nearer, number, label)
+        vectors.store(least, best.data, at)
+        labels.store(label, near.data, at)
+    bits = builder.bitcast(functools.reduce(builder.or_, ties), ir.IntType(LANES))
+    with builder.if_then(builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0)), likely=False):
+        for part in parts:
+            at = INDEX(part * LANES)
+            least, label = vectors.load(best.data, at), labels.load(near.data, at)
+            for number, totals in zip(numbers, sums, strict=True):
+                as_near = builder.fcmp_ordered("==", builder.load(totals[part]), least)
+                earlier = builder.icmp_signed("<", number, label)
+                label = builder.select(builder.and_(as_near, earlier), number, label)
+            labels.store(label, near.data, at)
+    return context.get_dummy_value()
+
+
+def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    vectors = Vectors(sig.args[0].dtype, context, builder)
+    scalar = vectors.scalar
+    lower, upper, columns, near, far = (
+        context.make_array(sig.args[place])(context, builder, args[place])
+        for place in (0, 1, 3, 6, 7)
+    )
+    d = builder.extract_value(lower.shape, 1)
+    width = builder.extract_value(columns.shape, 1)
+    row = builder.mul(args[2], d)
+    parts = range(COLUMNS // LANES)
+    nears = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts]
+    fars = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts]
+
+    def add_square(total: Any, value: Any) -> None:
+        builder.store(builder.fadd(builder.load(total), builder.fmul(value, value)), total)
+
+    with cgutils.for_range_slice(builder, INDEX(0), d, INDEX(1), INDEX) as (j, _):
+        low = vectors.spread(builder.load(builder.gep(lower.data, [builder.add(row, j)])))
+        high = vectors.spread(builder.load(builder.gep(upper.data, [builder.add(row, j)])))
+        is_last = builder.icmp_signed("==", builder.add(j, INDEX(1)), d)
+        is_norm = builder.and_(is_last, builder.icmp_signed("!=", args[5], INDEX(0)))
+        one, minus = ir.Constant(scalar, 1.0), ir.Constant(scalar, -1.0)
+        sign = vectors.spread(builder.select(is_norm, one, minus))
+        start = builder.add(builder.mul(j, width), args[4])
+        for part in parts:
+            value = vectors.load(columns.data, builder.add(start, INDEX(part * LANES)))
+            below, above = builder.fsub(low, value), builder.fsub(value, high)
+            add_square(nears[part], vectors.larger(vectors.larger(below, above), vectors.zeros))
+            opposite = builder.fadd(high, builder.fmul(sign, value))
+            add_square(fars[part], vectors.larger(opposite, builder.fneg(below)))
+    least = builder.load(fars[0])
+    for part in parts:
+        at = builder.add(args[4], INDEX(part * LANES))
+        farthest = builder.load(fars[part])
+        vectors.store(builder.load(nears[part]), near.data, at)
+        vectors.store(farthest, far.data, at)
+        least = vectors.smaller(farthest, least)
+    return vectors.fold(least, vectors.smaller)
