@@ -8,7 +8,7 @@ centre, and the same distances.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,17 @@ from kseeds.spool import is_mapped
 from kseeds.threads import Workers, blocks_of
 
 if TYPE_CHECKING:
-    from kseeds.point_tree import PointTree
-    from kseeds.products import Products
     from kseeds.sketch import Axes
-    from kseeds.vantage_tree import CenterTrees
 
-WAYS = ("plain", "brute", "tree", "sketch", "product", "vantage")
-_PLANS = ("tree", "sketch", "product", "vantage")
+WAYS = ("plain", "brute", "tree", "sketch", "flat", "product", "vantage")
+_PLANS = ("tree", "sketch", "flat", "product", "vantage")
 """Ways that are more than brute force; all but the last are Euclidean."""
 
 _PLAIN_ROWS = 2048
 _TREE_DIMENSIONS = 8
 _TREE_COST = (45.0, 9.0)
 """Nanoseconds a row of building a tree, and of a batch of few centres."""
-_BATCH_PAYS = {"tree": 10.0, "sketch": 150.0, "product": 100.0, "vantage": 1000.0}
+_BATCH_PAYS = {"tree": 10.0, "sketch": 150.0, "flat": 20.0, "product": 100.0, "vantage": 1000.0}
 """Nanoseconds a row that brute force must take with one batch for the rest to be used."""
 _SKETCH_TREE_PAYS = 900.0
 """As for trees, beside what it takes to find axes, several times over: it may be for nothing."""
@@ -52,8 +49,24 @@ _AXES_COST = 40_000.0
 _TREE_ROWS = 8192
 _FEW = 16
 """Centres too few to judge by: one of them is the nearest whatever the structure."""
-_USELESS = {"tree": 0.25, "sketch": 0.25, "product": 0.1, "vantage": 0.7}
+_USELESS = {"tree": 0.25, "sketch": 0.25, "flat": 0.25, "product": 0.1, "vantage": 0.7}
 """Share of all distances from which on a way is given up: the data has no structure."""
+
+
+class _Plan(Protocol):
+    """What is prepared once and then lets the rows meet batches of centres."""
+
+    opened: int
+
+    def improve(
+        self,
+        centers: FloatArray,
+        offset: int,
+        squared: FloatArray,
+        labels: npt.NDArray[np.int32],
+        workers: Workers,
+    ) -> tuple[int, int]:
+        """Overwrite ``squared`` and ``labels`` where one of ``centers`` is strictly nearer."""
 
 
 class CatchUp:
@@ -71,9 +84,9 @@ class CatchUp:
         How many centres the rows will meet in all; decides what is worth building.
     batches : int
         In how many batches.
-    way : {"plain", "brute", "tree", "sketch", "product", "vantage"}, optional
+    way : {"plain", "brute", "tree", "sketch", "flat", "product", "vantage"}, optional
         Plain NumPy, compiled brute force, a tree over the points, a tree over sketches of the
-        points, matrix products of sketches or of the points, or the paper's vantage-point tree
+        points, brute force in the sketches, matrix products, or the paper's vantage-point tree
         over the centres; chosen by default. A way that the metric does not allow gives way to
         one that it does.
     """
@@ -92,42 +105,43 @@ class CatchUp:
         self._forced = way is not None
         self._plan = self._prepare(expected, batches) if self.way in _PLANS else None
 
-    def _prepare(self, expected: float, batches: int) -> PointTree | Products | CenterTrees | None:
-        """Return the tree or what products need; None where brute force will be faster."""
+    def _prepare(self, expected: float, batches: int) -> _Plan | None:
+        """Return the tree or sketches or what products need; None for brute force after all."""
+        points, metric, workers = self._points, self._metric, self._workers
         if self.way == "vantage":
             from kseeds.vantage_tree import CenterTrees
 
-            return CenterTrees(self._points, self._metric)
+            return CenterTrees(points, metric)
         from kseeds.point_tree import PointTree
         from kseeds.sketch import Sketch, principal_axes
 
-        points, metric, workers = self._points, self._metric, self._workers
         if self.way == "tree":
             return PointTree(points, metric, workers)
-        few = _SKETCH_AXES[0]
-
-        def cost(count: int) -> float:
-            return _product_cost(points, count, expected, batches)
-
-        can_help = cost(few) < cost(0)
-        wanted = self._forced or self.way == "sketch" or (can_help and not is_mapped(points))
-        axes = principal_axes(points, _SKETCH_AXES[-1] if wanted else 0)
-        left_out = axes.left_out_by(_SKETCH_TREE_AXES)
-        if self.way == "sketch" and (self._forced or left_out <= _SKETCH_TREE_LEAVES_OUT):
+        axes = principal_axes(points, 0 if self.way == "product" else _SKETCH_AXES[-1])
+        if self.way == "sketch" and (
+            self._forced or axes.left_out_by(_SKETCH_TREE_AXES) <= _SKETCH_TREE_LEAVES_OUT
+        ):
             enough = _SKETCH_TREE_AXES
             while enough > 1 and axes.left_out_by(enough - 1) <= _SKETCH_TREE_ENOUGH:
                 enough -= 1
             return PointTree(points, metric, workers, Sketch(axes.first(enough)))
+        count = _telling_axes(axes)
+        flat = _flat_cost(points, count, expected, batches) if count else np.inf
+        product = _product_cost(points, expected, batches)
+        if self._forced:
+            flat, product = (0.0, 1.0) if self.way == "flat" else (1.0, 0.0)
+            count = count or min(_SKETCH_AXES[0], points.shape[1])
+        elif min(flat, product) > _STOPPED * expected * _pair_cost(points, metric):
+            return None
+        if flat < product:
+            from kseeds.flat_sketch import FlatSketch
+
+            self.way = "flat"
+            return FlatSketch(points, metric, workers, axes.first(count))
         from kseeds.products import Products
 
         self.way = "product"
-        count = _telling_axes(axes)
-        count = count if cost(count) < cost(0) else 0
-        if self._forced:
-            count = few if points.shape[1] > few else 0
-        elif cost(count) > _STOPPED * expected * _pair_cost(points, metric):
-            return None
-        return Products(points, metric, workers, axes.first(count))
+        return Products(points, metric, axes.middle)
 
     def meet(self, nearest: Nearest, centers: FloatArray) -> tuple[int, int]:
         """Let every row meet ``centers``, of which it has met the first few already.
@@ -202,16 +216,22 @@ def _telling_axes(axes: Axes) -> int:
     return 0
 
 
-def _product_cost(points: FloatArray, axes: int, expected: float, batches: int) -> float:
-    """Return nanoseconds of products for one row and all centres expected.
+def _flat_cost(points: FloatArray, axes: int, expected: float, batches: int) -> float:
+    """Return nanoseconds of a flat sketch for one row and all centres expected.
 
-    Sketching, the table, the few distances it leaves open, and those of the nearest.
+    Sketching, all pairs of sketches, the few distances they leave open, and the nearest.
     """
     d, width = points.shape[1], points.itemsize / 4
-    sketching = d * (0.6 + 0.018 * axes + _AXES_COST / len(points)) if axes else 0.0
-    table = expected * (0.43 + 0.019 * (axes or d))
-    open_ = 0.3 * math.sqrt(expected) * 0.18 * d if axes else 0.0
-    return float(width * (sketching + table + open_ + batches * (60.0 + 0.35 * d)))
+    sketching = d * (0.6 + 0.018 * axes + _AXES_COST / len(points))
+    pairs = expected * (0.07 + 0.022 * axes)
+    open_ = 0.3 * math.sqrt(expected) * 0.18 * d
+    return float(width * (sketching + pairs + open_ + batches * (80.0 + 0.35 * d)))
+
+
+def _product_cost(points: FloatArray, expected: float, batches: int) -> float:
+    """Return nanoseconds of products for one row and all centres expected."""
+    d, width = points.shape[1], points.itemsize / 4
+    return float(width * (expected * (0.43 + 0.019 * d) + batches * (60.0 + 0.35 * d)))
 
 
 def tree_is_possible(points: FloatArray, metric: Metric) -> bool:
@@ -233,14 +253,17 @@ def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int
     if not _TREE_ROWS <= len(points) < 2**31:
         return "brute"
     if is_mapped(points):
-        return "product" if _product_cost(points, 0, expected, batches) < brute_force else "brute"
+        return "product" if _product_cost(points, expected, batches) < brute_force else "brute"
     if tree_is_possible(points, metric):
         return "tree" if brute_force >= _TREE_COST[0] + batches * _TREE_COST[1] else "brute"
     axes_cost = points.shape[1] * _AXES_COST / len(points)
     if brute_force >= _SKETCH_TREE_PAYS + 3.0 * axes_cost:
         return "sketch"
-    least = min(_product_cost(points, axes, expected, batches) for axes in (0, _SKETCH_AXES[0]))
-    return "product" if least < _STOPPED * brute_force else "brute"
+    flat = _flat_cost(points, _SKETCH_AXES[0], expected, batches)
+    product = _product_cost(points, expected, batches)
+    if min(flat, product) >= _STOPPED * brute_force:
+        return "brute"
+    return "flat" if flat < product else "product"
 
 
 def mass_of(nearest: Nearest, weights: npt.NDArray[np.float64] | None, workers: Workers) -> float:

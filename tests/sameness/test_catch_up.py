@@ -47,7 +47,7 @@ def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
     batches = sorted({int(b) for b in rng.integers(1, m + 1, size=3)} | {m})
     brute, pairs = run(prepared, centers, batches, "brute")
     plain, _ = run(prepared, centers, batches, "plain")
-    for way in ("tree", "sketch", "product", "vantage"):
+    for way in ("tree", "sketch", "flat", "product", "vantage"):
         tree, fewer = run(prepared, centers, batches, way)
         np.testing.assert_array_equal(tree.squared, brute.squared)
         np.testing.assert_array_equal(tree.labels, brute.labels)
@@ -65,7 +65,7 @@ def hop(a, b):
     return float(abs(a[0] - b[0]) ** 1.5)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product", "vantage"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "flat", "product", "vantage"])
 @pytest.mark.parametrize("metric", [*METRICS, hop])
 def test_every_metric_has_every_way_or_falls_back(metric, way):
     X = points_of("random", 300, 3, 0)
@@ -78,7 +78,7 @@ def test_every_metric_has_every_way_or_falls_back(metric, way):
     np.testing.assert_allclose(found.squared, table.min(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("way", ["brute", "tree", "sketch", "product", "vantage"])
+@pytest.mark.parametrize("way", ["brute", "tree", "sketch", "flat", "product", "vantage"])
 def test_threads_change_nothing(way):
     prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::100])
@@ -99,13 +99,13 @@ def test_centres_within_ulps_of_the_bounds(dtype):
     prepared = prepare_points(grid * dtype(1.1), "euclidean")
     centers = np.ascontiguousarray(np.concatenate([middles, nudged]) * dtype(1.1))
     brute, _ = run(prepared, centers, [400, 800], "brute")
-    for way in ("tree", "sketch", "product", "vantage"):
+    for way in ("tree", "sketch", "flat", "product", "vantage"):
         tree, _ = run(prepared, centers, [400, 800], way)
         np.testing.assert_array_equal(tree.labels, brute.labels)
         np.testing.assert_array_equal(tree.squared, brute.squared)
 
 
-@pytest.mark.parametrize("way", ["plain", "sketch", "product"])
+@pytest.mark.parametrize("way", ["plain", "sketch", "flat", "product"])
 def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
     """Two far groups: norms of 10⁶ drown distances of 10⁻³ in float32."""
     rng = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 40])
-@pytest.mark.parametrize("way", ["tree", "sketch", "product", "vantage"])
+@pytest.mark.parametrize("way", ["tree", "sketch", "flat", "product", "vantage"])
 def test_many_equal_rows(way, distinct):
     """Parts of the forest are left empty, medians are ties, boxes are points."""
     rng = np.random.default_rng(0)
@@ -212,7 +212,7 @@ def test_assign_refuses(arguments, message):
         assign(*arguments)
 
 
-@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "product", "vantage"])
+@pytest.mark.parametrize("way", ["plain", "brute", "tree", "sketch", "flat", "product", "vantage"])
 def test_the_candidates_do_not_depend_on_the_way(way):
     X = points_of("clustered", 4000, 3, 0)
     naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")

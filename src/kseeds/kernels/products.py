@@ -1,8 +1,8 @@
 """Nearest centres from a table of scalar products, whose doubts are settled row by row.
 
-Entry (b, k) of the table, in groups of 64, is −2·s_b·c_k for sketches s of the rows and c of
-the centres; with ``shifts[k]`` ≈ |c_k|² and ``low[b]`` ≈ |s_b|², both rounded down, their sum is
-a lower bound of |s_b − c_k|². See `kseeds.products` for the bounds.
+Entry (b, k) of the table, in groups of 64, is −2·x_b·c_k; with ``shifts[k]`` ≈ |c_k|² and
+``low[b]`` ≈ |x_b|², both rounded down, their sum is a lower bound of |x_b − c_k|².
+See `kseeds.products` for the bounds.
 """
 
 from __future__ import annotations

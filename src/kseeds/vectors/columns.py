@@ -83,6 +83,27 @@ def meet_pair() -> Callable[..., Any]:
     return compiled
 
 
+def group_minima() -> Callable[..., Any]:
+    """Return a kernel function ``f(tile, T, first, limits, all, least, g)``: 64 rows, 16 centres.
+
+    ``all[16 g + k, c]`` becomes the squared distance of column c of the tile to column
+    ``first + k`` of ``T``, and ``least[g, c]`` the least of these 16. Two centres at a time, with
+    fused multiply-adds where the machine has them: the last digits depend on the machine, so the
+    result may only rule out. Distances beyond the limits of all 64 columns are not finished.
+    """
+    if JIT_DISABLED:
+        return interpreted.group_minima
+
+    @intrinsic
+    def compiled(
+        typingctx: Any, tile: Any, T: Any, first: Any, limits: Any, all: Any, least: Any, g: Any
+    ) -> Any:
+        result = types.void(tile, T, types.intp, limits, all, least, types.intp)
+        return result, _emit_group_minima
+
+    return compiled
+
+
 def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     terms, vectors = Terms("square", builder), Vectors(sig.args[0].dtype, context, builder)
     a, t, limits, out = (
@@ -105,16 +126,77 @@ def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
                     y = vectors.load(t.data, builder.add(start, INDEX(part * LANES)))
                     value = terms.of(x, y, vectors.zeros)
                     builder.store(terms.combine(builder.load(total), value), total)
-            found = None
-            for part, total in enumerate(sums):
-                limit = vectors.load(limits.data, INDEX(part * LANES))
-                under = builder.fcmp_ordered("<", builder.load(total), limit)
-                found = under if found is None else builder.or_(found, under)
-            bits = builder.bitcast(found, ir.IntType(LANES))
-            builder.store(builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0)), below)
+            under = [
+                builder.fcmp_ordered("<", builder.load(total), limit)
+                for part, total in enumerate(sums)
+                for limit in [vectors.load(limits.data, INDEX(part * LANES))]
+            ]
+            builder.store(_any(builder, under), below)
     for part, total in enumerate(sums):
         vectors.store(builder.load(total), out.data, INDEX(part * LANES))
     return builder.load(below)
+
+
+def _emit_group_minima(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    vectors = Vectors(sig.args[0].dtype, context, builder)
+    tile, t, limits, whole, table = (
+        context.make_array(sig.args[place])(context, builder, args[place])
+        for place in (0, 1, 3, 4, 5)
+    )
+    d, width = builder.extract_value(tile.shape, 0), builder.extract_value(t.shape, 1)
+    parts, pair = range(COLUMNS // LANES), range(2)
+    name = f"llvm.fmuladd.v{LANES}f{sig.args[0].dtype.bitwidth}"
+    fused = ir.FunctionType(vectors.kind, [vectors.kind] * 3)
+    multiply_add = cgutils.get_or_insert_function(builder.module, fused, name)
+    infinite = ir.Constant(vectors.kind, [float("inf")] * LANES)
+    minima = [cgutils.alloca_once_value(builder, infinite) for _ in parts]
+    with cgutils.for_range_slice(builder, INDEX(0), INDEX(LANES), INDEX(2), INDEX) as (k, _):
+        sums = [[cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts] for _ in pair]
+        open_ = cgutils.alloca_once_value(builder, ir.IntType(1)(1))
+        with cgutils.for_range_slice(builder, INDEX(0), d, INDEX(_STRETCH), INDEX) as (lo, _):
+            hi = builder.add(lo, INDEX(_STRETCH))
+            more = builder.icmp_signed("<", hi, d)
+            with builder.if_then(builder.load(open_)):
+                last = builder.select(more, hi, d)
+                with cgutils.for_range_slice(builder, lo, last, INDEX(1), INDEX) as (j, _):
+                    start = builder.add(builder.add(builder.mul(j, width), args[2]), k)
+                    ours = builder.mul(j, INDEX(COLUMNS))
+                    rows = [
+                        vectors.load(tile.data, builder.add(ours, INDEX(part * LANES)))
+                        for part in parts
+                    ]
+                    for which in pair:
+                        at = builder.gep(t.data, [builder.add(start, INDEX(which))])
+                        center = vectors.spread(builder.load(at))
+                        for row, total in zip(rows, sums[which], strict=True):
+                            gap = builder.fsub(center, row)
+                            value = builder.call(multiply_add, [gap, gap, builder.load(total)])
+                            builder.store(value, total)
+                with builder.if_then(more):
+                    within = [
+                        builder.fcmp_ordered("<=", builder.load(totals[part]), limit)
+                        for part in parts
+                        for limit in [vectors.load(limits.data, INDEX(part * LANES))]
+                        for totals in sums
+                    ]
+                    builder.store(_any(builder, within), open_)
+        for which, totals in enumerate(sums):
+            number = builder.add(builder.mul(args[6], INDEX(LANES)), builder.add(k, INDEX(which)))
+            for part, least in enumerate(minima):
+                value = builder.load(totals[part])
+                at = builder.add(builder.mul(number, INDEX(COLUMNS)), INDEX(part * LANES))
+                vectors.store(value, whole.data, at)
+                builder.store(vectors.smaller(value, builder.load(least)), least)
+    start = builder.mul(args[6], INDEX(COLUMNS))
+    for part, least in enumerate(minima):
+        vectors.store(builder.load(least), table.data, builder.add(start, INDEX(part * LANES)))
+    return context.get_dummy_value()
+
+
+def _any(builder: Any, lanes: list[Any]) -> Any:
+    """Return whether any lane of any of these vectors of booleans is set."""
+    bits = builder.bitcast(functools.reduce(builder.or_, lanes), ir.IntType(LANES))
+    return builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0))
 
 
 def _emit_meet_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -148,8 +230,7 @@ def _emit_meet_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             label = builder.select(is_nearer, number, label)
         vectors.store(least, best.data, at)
         labels.store(label, near.data, at)
-    bits = builder.bitcast(functools.reduce(builder.or_, ties), ir.IntType(LANES))
-    with builder.if_then(builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0)), likely=False):
+    with builder.if_then(_any(builder, ties), likely=False):
         for part in parts:
             at = INDEX(part * LANES)
             least, label = vectors.load(best.data, at), labels.load(near.data, at)

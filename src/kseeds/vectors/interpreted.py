@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.distances import _lane_sum
-from kseeds.layout import COLUMNS
+from kseeds.layout import COLUMNS, LANES
 
 
 def box_sums(
@@ -79,3 +79,12 @@ def meet_pair(
         column_sums(A, row, T, first, best, sums)
         nearer = (sums < best) | ((sums == best) & (number < near))
         best[nearer], near[nearer] = sums[nearer], number
+
+
+def group_minima(tile: Any, T: Any, first: int, limits: Any, all: Any, least: Any, g: int) -> None:
+    """See `kseeds.vectors.columns.group_minima`."""
+    totals = np.zeros((LANES, COLUMNS), tile.dtype)
+    with _silent():
+        for j in range(len(tile)):
+            totals += np.square(T[j, first : first + LANES, None] - tile[j])
+    all[g * LANES : (g + 1) * LANES], least[g] = totals, totals.min(axis=0)

@@ -29,7 +29,7 @@ def draw(problem: Problem, schedule: Schedule, *, way: str | None = None) -> Dra
         What to seed.
     schedule : Schedule
         How much to draw.
-    way : {"plain", "brute", "tree", "sketch", "product", "vantage"}, optional
+    way : {"plain", "brute", "tree", "sketch", "flat", "product", "vantage"}, optional
         How rows meet candidates; chosen by default. Changes no candidate.
     """
     met = np.empty((0, problem.points.shape[1]), dtype=problem.points.dtype)

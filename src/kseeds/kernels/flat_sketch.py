@@ -1,0 +1,128 @@
+"""All pairs of sketches, 64 rows at a time, and whole rows for what they leave open.
+
+Of every 16 centres only the least distance in the sketch is kept. A row looks at the most
+promising centre first, whole, and then at those centres whose sketches are nearer than that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kseeds.compile import inlined, kernel
+from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
+from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
+from kseeds.layout import COLUMNS, LANES
+from kseeds.vectors.columns import group_minima
+
+_GROUPS = 64
+"""Groups of 16 centres looked at together: their distances stay in cache."""
+
+_least_of_group = group_minima()
+
+
+@inlined
+def _set_limit(limits: Any, c: int, best: float, relative: float, slack: float) -> None:
+    """Set the largest distance in the sketch of a centre that may be as near as ``best``."""
+    distance = math.sqrt(np.float64(best) * (1.0 + relative)) + slack
+    limits[c] = distance * distance * (1.0 + relative)
+    limits[c] = np.nextafter(limits[c], limits.dtype.type(np.inf))
+
+
+@inlined
+def _champion(table: Any, c: int, group: int) -> int:
+    """Return the column of a group whose sketch is nearest to that of row c."""
+    champion = group * LANES
+    for k in range(champion + 1, champion + LANES):
+        champion = k if table[k, c] < table[champion, c] else champion
+    return champion
+
+
+@inlined
+def _settle(
+    points: Any, i: int, centers: Any, first: int, table: Any, leasts: Any, c: int, groups: int,
+    champion: int, offset: int, relative: float, slack: float, best: Any, near: Any, limits: Any,
+) -> Any:  # fmt: skip
+    """Let row i meet what its sketch leaves open; return its nearest and the distances."""
+    looked = 0
+    for g in range(groups):
+        if leasts[g, c] > limits[c]:
+            continue
+        for s in range(g * LANES, (g + 1) * LANES):
+            k = first + s
+            if table[s, c] > limits[c] or k == champion:
+                continue
+            looked += 1
+            # The order of this sum is not that of the others: it may only exclude.
+            if sum_of_squares(points, i, centers, k) * (1.0 - relative) > best:
+                continue
+            distance = squared_distance_in_order(points, i, centers, k, EUCLIDEAN, np.inf)
+            if distance < best or (distance == best and offset + k < near):
+                best, near = distance, np.int32(offset + k)
+                _set_limit(limits, c, best, relative, slack)
+    return best, near, looked
+
+
+@kernel
+def improve_rows(
+    points: Any, centers: Any, sketches: Any, columns: Any, slack: Any, start: int, stop: int,
+    offset: int, relative: float, squared: Any, labels: Any,
+) -> int:  # fmt: skip
+    """Let rows ``start`` to ``stop`` meet ``centers``, numbered from ``offset``.
+
+    ``columns`` are the sketches of the centres as columns, infinite up to a multiple of 16.
+    Sketches of row i are at most ``slack[i]`` farther apart than what they are sketches of.
+    Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the earlier.
+    Returns how many distances of whole rows were computed.
+    """
+    dtype, (r, width) = sketches.dtype, columns.shape
+    tile, table = np.zeros((r, COLUMNS), dtype), np.empty((_GROUPS * LANES, COLUMNS), dtype)
+    leasts, least = np.empty((_GROUPS, COLUMNS), dtype), np.empty(COLUMNS, dtype)
+    limits, chosen = np.empty(COLUMNS, dtype), np.empty(COLUMNS, np.int32)
+    waiting, whose = np.empty(COLUMNS, np.int64), np.empty(COLUMNS, np.uint64)
+    numbers, exact = np.empty(COLUMNS, np.uint64), np.empty(COLUMNS, dtype)
+    computed = 0
+    for base in range(start, stop, COLUMNS):
+        rows = min(COLUMNS, stop - base)
+        for c in range(rows):
+            _set_limit(limits, c, squared[base + c], relative, slack[base + c])
+            for j in range(r):
+                tile[j, c] = sketches[base + c, j]
+        limits[rows:] = -1.0
+        for first in range(0, width, _GROUPS * LANES):
+            groups = (min(first + _GROUPS * LANES, width) - first) // LANES
+            least[:] = np.inf
+            for g in range(groups):
+                _least_of_group(tile, columns, first + g * LANES, limits, table, leasts, g)
+                for c in range(COLUMNS):
+                    less = leasts[g, c] < least[c]
+                    least[c] = leasts[g, c] if less else least[c]
+                    chosen[c] = g if less else chosen[c]
+            count = 0
+            touched = dtype.type(0.0)
+            for c in range(rows):
+                if least[c] <= limits[c]:
+                    waiting[count], numbers[count] = c, base + c
+                    for j in range(0, points.shape[1], LANES):
+                        touched += points[base + c, j]  # these reads do not wait for each other
+                    count += 1
+            least[0] = touched
+            for at in range(count):
+                whose[at] = first + _champion(table, waiting[at], chosen[waiting[at]])
+            distances_in_order(points, numbers, centers, whose, count, exact)
+            computed += count
+            for at in range(count):
+                c, champion = waiting[at], int(whose[at])
+                i = base + c
+                best, near = squared[i], labels[i]
+                if exact[at] < best:
+                    best, near = exact[at], np.int32(offset + champion)
+                    _set_limit(limits, c, best, relative, slack[i])
+                squared[i], labels[i], looked = _settle(
+                    points, i, centers, first, table, leasts, c, groups, champion, offset,
+                    relative, slack[i], best, near, limits,
+                )  # fmt: skip
+                computed += looked
+    return computed
