@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 Float64Array: TypeAlias = npt.NDArray[np.float64]
+Rows: TypeAlias = npt.NDArray[np.int64]
 
 RandomState: TypeAlias = (
     int | np.integer | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
@@ -28,6 +29,8 @@ RandomState: TypeAlias = (
 _ROWS_PER_COUNTER = 4
 """Philox4x64 makes four words for each value of its counter."""
 
+_LOTS = 65_536.0
+
 
 class Purpose(IntEnum):
     """What a stream is for; streams of different purposes never share a number."""
@@ -35,7 +38,9 @@ class Purpose(IntEnum):
     CLOCK = 1
     """The exponential clock of a row (k-means++, and the first candidate of k-means||)."""
     CANDIDATE = 2
-    """The Bernoulli trial of a row in a round of k-means||."""
+    """The Bernoulli trial of a row in a round of k-means||: its first 16 bits."""
+    TIE = 7
+    """The rest of the bits of such a trial, which are rarely needed."""
     REDUCTION = 3
     """The clocks of the candidates when they are reduced to k."""
     COMPLETION = 4
@@ -87,6 +92,46 @@ class Stream:
         generator = self._generator(purpose, round_, first)
         skip = start - first * _ROWS_PER_COUNTER
         return _uniforms(generator, stop - start + skip)[skip:]
+
+    def trials(
+        self, round_: int, start: int, stop: int, most: float, share: Callable[[Rows], Any]
+    ) -> Rows:
+        """Return the rows from ``start`` to ``stop`` whose trial succeeds.
+
+        Row i succeeds with probability ``share(rows)`` at its place, which is at most ``most``,
+        independently of all others: its number in [0, 1) is less than that. 16 bits of the
+        number decide that for almost all rows; the others draw the rest of theirs.
+
+        Parameters
+        ----------
+        round_ : int
+            Rounds have different trials.
+        start, stop : int
+            The rows.
+        most : float
+            A bound on all shares.
+        share : callable
+            Returns the probabilities of some rows; asked for few of them only.
+        """
+        lots = self._lots(round_, start, stop)
+        few = np.flatnonzero(lots <= min(most * _LOTS, _LOTS - 1.0))
+        scaled = np.asarray(share(start + few)) * _LOTS
+        whole = np.floor(scaled)
+        succeeds = lots[few] < whole
+        for tie in np.flatnonzero(lots[few] == whole):
+            row = start + int(few[tie])
+            rest = self.uniforms(Purpose.TIE, round_, row, row + 1)[0]
+            succeeds[tie] = rest < scaled[tie] - whole[tie]
+        rows: Rows = start + few[succeeds]
+        return rows
+
+    def _lots(self, round_: int, start: int, stop: int) -> npt.NDArray[np.uint16]:
+        """Return 16 random bits for each of the rows."""
+        first = start // (4 * _ROWS_PER_COUNTER)
+        generator = self._generator(Purpose.CANDIDATE, round_, first)
+        skip = start - first * 4 * _ROWS_PER_COUNTER
+        words = generator.integers(0, 2**64, -(-(stop - start + skip) // 4), dtype=np.uint64)
+        return words.astype("<u8", copy=False).view("<u2")[skip : skip + stop - start]
 
     def source(self, purpose: Purpose, round_: int) -> Callable[[int], Float64Array]:
         """Return a function that gives the next so many of `uniforms`, from row 0 on."""

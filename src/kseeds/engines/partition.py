@@ -16,6 +16,7 @@ from kseeds import metrics
 from kseeds.inputs.points import check_values, two_dimensional
 from kseeds.inputs.problem import find_bad_weight
 from kseeds.inputs.tables import float_dtype, to_array
+from kseeds.methods.parallel.rounds import share_of
 from kseeds.metrics import FloatArray, Metric
 from kseeds.nearest import CatchUp
 from kseeds.randomness import Purpose, Stream
@@ -195,10 +196,10 @@ def sample(
     """Return the rows that become candidates in a round of k-means||."""
     plan, round_, total, wanted = message
     start, stop = plan.rows_of(part)
-    uniforms = plan.stream.uniforms(Purpose.CANDIDATE, round_, start, stop)
-    with np.errstate(over="ignore"):
-        shares = wanted * (_mass(plan, part, state) / total)
-    drawn = np.flatnonzero(uniforms < shares)
+    weights = plan.weights_of(part)
+    shares = share_of(state.squared, 1.0 if weights is None else weights, wanted, total)
+    most = float(shares.max(initial=0.0))
+    drawn = plan.stream.trials(round_, start, stop, most, lambda rows: shares[rows - start]) - start
     return state, Picked(start + drawn, part.values[drawn], shares[drawn])
 
 

@@ -91,22 +91,23 @@ def sample_candidates(
         return np.empty(0, dtype=np.int64)
     wanted = schedule.oversampling * problem.n_clusters
 
-    def share(heaviest: npt.NDArray[np.floating], weight: npt.NDArray[np.float64] | float) -> Any:
-        # The product may overflow only towards "certainly".
-        with np.errstate(over="ignore"):
-            return wanted * (heaviest.astype(np.float64) * weight / total)
-
     def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:
-        uniforms = problem.stream.uniforms(Purpose.CANDIDATE, round_, lo, hi)
-        # Few rows are below the share of the heaviest: rounding is monotone, so that no row
-        # is lost by looking at them alone.
         heaviest = 1.0 if weights is None else float(weights[lo:hi].max())
-        few = lo + np.flatnonzero(uniforms < share(squared[lo:hi].max(), heaviest))
-        own = 1.0 if weights is None else weights[few]
-        chosen: npt.NDArray[np.int64] = few[uniforms[few - lo] < share(squared[few], own)]
-        return chosen
+        most = share_of(squared[lo:hi].max(), heaviest, wanted, total)
+
+        def share(rows: npt.NDArray[np.int64]) -> Any:
+            weight = 1.0 if weights is None else weights[rows]
+            return share_of(squared[rows], weight, wanted, total)
+
+        return problem.stream.trials(round_, lo, hi, most, share)
 
     return np.concatenate(workers.over_blocks(draw_block, n, _SAMPLED_ROWS))
+
+
+def share_of(squared: Any, weight: Any, wanted: float, total: float) -> Any:
+    """Return the probability w·α²·ℓ / Z of rows; rounding is monotone in the first two."""
+    with np.errstate(over="ignore"):  # the product may overflow only towards "certainly"
+        return wanted * (squared.astype(np.float64) * weight / total)
 
 
 def _is_its_own(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:
