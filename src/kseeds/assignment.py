@@ -84,6 +84,12 @@ def assign(
         engine = CatchUp(prepared.points, prepared.metric, workers, len(known))
         engine.meet(nearest, np.ascontiguousarray(known))
         mass = mass_of(nearest, weights, workers)
-    scale = prepared.metric.scale
-    distances = np.sqrt(nearest.squared) * nearest.squared.dtype.type(scale)
+        scale = prepared.metric.scale
+        distances = np.empty_like(nearest.squared)
+
+        def finish(start: int, stop: int) -> None:
+            np.sqrt(nearest.squared[start:stop], out=distances[start:stop])
+            distances[start:stop] *= distances.dtype.type(scale)
+
+        workers.over_blocks(finish, len(distances))
     return Assignment(nearest.labels, distances, mass * weight_scale * scale * scale)

@@ -148,10 +148,8 @@ class CatchUp:
 
         Returns the distances computed and the nodes of trees visited.
         """
-        met = nearest.met_by_row
-        if met is None:
-            met = np.full(len(self._points), nearest.met, dtype=np.int32)
-        oldest = int(met.min())
+        before, met = nearest.met, nearest.met_by_row
+        oldest = before if met is None else int(met.min())
         nearest.met, nearest.met_by_row = len(centers), None
         if oldest == len(centers):
             return 0, 0
@@ -166,6 +164,8 @@ class CatchUp:
             if open_share > _USELESS[self.way] and len(new) > _FEW and not self._forced:
                 self._plan = None
             return counts
+        if met is None:
+            met = np.full(len(self._points), before, dtype=np.int32)
         return self._meet_by_brute_force(nearest, centers, met), 0
 
     def _meet_plainly(self, nearest: Nearest, centers: FloatArray, oldest: int) -> int:

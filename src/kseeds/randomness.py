@@ -30,6 +30,8 @@ _ROWS_PER_COUNTER = 4
 """Philox4x64 makes four words for each value of its counter."""
 
 _LOTS = 65_536.0
+_BOUND_ROWS = 256
+"""Rows that share a bound: few enough for a single heavy one to bother few others."""
 
 
 class Purpose(IntEnum):
@@ -94,13 +96,13 @@ class Stream:
         return _uniforms(generator, stop - start + skip)[skip:]
 
     def trials(
-        self, round_: int, start: int, stop: int, most: float, share: Callable[[Rows], Any]
+        self, round_: int, start: int, stop: int, most: Float64Array, share: Callable[[Rows], Any]
     ) -> Rows:
         """Return the rows from ``start`` to ``stop`` whose trial succeeds.
 
-        Row i succeeds with probability ``share(rows)`` at its place, which is at most ``most``,
-        independently of all others: its number in [0, 1) is less than that. 16 bits of the
-        number decide that for almost all rows; the others draw the rest of theirs.
+        Row i succeeds with probability ``share(rows)`` at its place, independently of all others:
+        its number in [0, 1) is less than that. 16 bits of the number decide that for almost all
+        rows; the others draw the rest of theirs.
 
         Parameters
         ----------
@@ -108,13 +110,14 @@ class Stream:
             Rounds have different trials.
         start, stop : int
             The rows.
-        most : float
-            A bound on all shares.
+        most : ndarray
+            Bounds on the shares of every 256 rows; see `maxima_of`.
         share : callable
             Returns the probabilities of some rows; asked for few of them only.
         """
         lots = self._lots(round_, start, stop)
-        few = np.flatnonzero(lots <= min(most * _LOTS, _LOTS - 1.0))
+        bounds = np.minimum(most * _LOTS, _LOTS - 1.0).astype(np.uint16)
+        few = np.flatnonzero(lots <= np.repeat(bounds, _BOUND_ROWS)[: len(lots)])
         scaled = np.asarray(share(start + few)) * _LOTS
         whole = np.floor(scaled)
         succeeds = lots[few] < whole
@@ -128,9 +131,11 @@ class Stream:
     def _lots(self, round_: int, start: int, stop: int) -> npt.NDArray[np.uint16]:
         """Return 16 random bits for each of the rows."""
         first = start // (4 * _ROWS_PER_COUNTER)
-        generator = self._generator(Purpose.CANDIDATE, round_, first)
         skip = start - first * 4 * _ROWS_PER_COUNTER
-        words = generator.integers(0, 2**64, -(-(stop - start + skip) // 4), dtype=np.uint64)
+        count = -(-(stop - start + skip) // 4)
+        words: npt.NDArray[np.uint64] = self._bits(Purpose.CANDIDATE, round_, first).random_raw(
+            count
+        )
         return words.astype("<u8", copy=False).view("<u2")[skip : skip + stop - start]
 
     def source(self, purpose: Purpose, round_: int) -> Callable[[int], Float64Array]:
@@ -139,17 +144,26 @@ class Stream:
         return lambda count: _uniforms(generator, count)
 
     def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Generator:
-        bits = np.random.Philox(
+        return np.random.Generator(self._bits(purpose, round_, block))
+
+    def _bits(self, purpose: Purpose, round_: int, block: int) -> np.random.Philox:
+        return np.random.Philox(
             key=np.array(self.key, dtype=np.uint64),
             counter=np.array([block, round_, int(purpose), 0], dtype=np.uint64),
         )
-        return np.random.Generator(bits)
 
     def exponentials(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
         """Exponential draws of rate 1, strictly positive, for the rows ``start`` to ``stop``."""
         draws = self.uniforms(purpose, round_, start, stop)
         np.log(draws, out=draws)
         return np.negative(draws, out=draws)
+
+
+def maxima_of(values: npt.NDArray[np.floating]) -> Float64Array:
+    """Return the largest of every 256 values, the last few included; for `Stream.trials`."""
+    whole = len(values) // _BOUND_ROWS * _BOUND_ROWS
+    maxima = values[:whole].reshape(-1, _BOUND_ROWS).max(axis=1)
+    return np.append(maxima, values[whole:].max(initial=0.0)).astype(np.float64)
 
 
 def _uniforms(generator: np.random.Generator, count: int) -> Float64Array:

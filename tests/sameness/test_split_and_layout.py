@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from kseeds import kmeans_parallel, kmeans_plusplus
-from kseeds.randomness import Purpose, Stream
+from kseeds.randomness import Purpose, Stream, maxima_of
 
 FUNCTIONS = [kmeans_plusplus, kmeans_parallel]
 ALGORITHMS = ["naive", "paper"]
@@ -105,22 +105,25 @@ def test_draws_of_a_row_do_not_depend_on_the_split():
 
 def test_trials_of_a_row_do_not_depend_on_the_split():
     stream, shares = Stream.from_random_state(11), np.random.default_rng(0).random(1000) ** 4
-    whole = stream.trials(3, 0, 1000, 1.0, lambda rows: shares[rows])
+    whole = stream.trials(3, 0, 1000, np.ones(4), lambda rows: shares[rows])
     for cut in (1, 3, 4, 15, 16, 17, 129, 998):
-        parts = [stream.trials(3, 0, cut, 1.0, lambda rows: shares[rows])]
-        most = float(shares[cut:].max())
+        parts = [stream.trials(3, 0, cut, np.ones(4), lambda rows: shares[rows])]
+        most = maxima_of(shares[cut:])
         parts.append(stream.trials(3, cut, 1000, most, lambda rows: shares[rows]))
         np.testing.assert_array_equal(np.concatenate(parts), whole)
-    assert whole.tolist() != stream.trials(4, 0, 1000, 1.0, lambda rows: shares[rows]).tolist()
+    assert (
+        whole.tolist() != stream.trials(4, 0, 1000, np.ones(4), lambda rows: shares[rows]).tolist()
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 3e-6, 0.3, 1.0 - 2.0**-18, 1.0, 7.0, np.inf])
 def test_trials_succeed_as_often_as_they_should(share):
     """Shares far below and just below what 16 bits tell apart are met, too."""
     n, count = 1_000_000, 0
+    most = maxima_of(np.full(n, share))
     for seed in range(4):
         stream = Stream.from_random_state(seed)
-        count += len(stream.trials(0, 0, n, share, lambda rows: np.full(len(rows), share)))
+        count += len(stream.trials(0, 0, n, most, lambda rows: np.full(len(rows), share)))
     expected = 4.0 * n * min(share, 1.0)
     assert abs(count - expected) <= 5.0 * np.sqrt(expected * max(0.0, 1.0 - min(share, 1.0)))
 
@@ -130,7 +133,7 @@ def test_ties_of_trials_are_broken_by_further_bits(monkeypatch):
     stream = Stream.from_random_state(5)
     monkeypatch.setattr(Stream, "_lots", lambda _, __, lo, hi: np.zeros(hi - lo, np.uint16))
     share = 0.3 / 65_536
-    found = stream.trials(0, 0, 2000, share, lambda rows: np.full(len(rows), share))
+    found = stream.trials(0, 0, 2000, np.full(8, share), lambda rows: np.full(len(rows), share))
     assert abs(len(found) - 600) < 5 * np.sqrt(2000 * 0.3 * 0.7)
 
 

@@ -19,7 +19,7 @@ from kseeds.inputs.tables import float_dtype, to_array
 from kseeds.methods.parallel.rounds import share_of
 from kseeds.metrics import FloatArray, Metric
 from kseeds.nearest import CatchUp
-from kseeds.randomness import Purpose, Stream
+from kseeds.randomness import Purpose, Stream, maxima_of
 from kseeds.result import Nearest
 from kseeds.threads import Workers
 
@@ -198,7 +198,7 @@ def sample(
     start, stop = plan.rows_of(part)
     weights = plan.weights_of(part)
     shares = share_of(state.squared, 1.0 if weights is None else weights, wanted, total)
-    most = float(shares.max(initial=0.0))
+    most = maxima_of(shares)
     drawn = plan.stream.trials(round_, start, stop, most, lambda rows: shares[rows - start]) - start
     return state, Picked(start + drawn, part.values[drawn], shares[drawn])
 

@@ -17,12 +17,13 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.clocks import first_to_fire
 from kseeds.metrics import FloatArray
 from kseeds.progress import SILENT
-from kseeds.randomness import Purpose
+from kseeds.randomness import Purpose, maxima_of
 from kseeds.result import Draw, Nearest, Work
 from kseeds.threads import Workers, blocks_of
 
-_SAMPLED_ROWS = 32_768
-"""Rows that are drawn from at a time: their random numbers stay in cache."""
+_SAMPLED_ROWS = 1 << 17
+"""Rows whose trials are drawn at a time: NumPy does not let threads draw integers side by side,
+so that the fewer calls the better."""
 
 CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
 """Let every row meet the given new centres, which follow those it has met."""
@@ -86,14 +87,14 @@ def sample_candidates(
             return float(squared[lo:hi].sum(dtype=np.float64))
         return float((squared[lo:hi].astype(np.float64) * weights[lo:hi]).sum())
 
-    total = sum(workers.over_blocks(mass, n, _SAMPLED_ROWS))
+    total = sum(workers.over_blocks(mass, n))
     if total <= 0.0:
         return np.empty(0, dtype=np.int64)
     wanted = schedule.oversampling * problem.n_clusters
 
     def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:
-        heaviest = 1.0 if weights is None else float(weights[lo:hi].max())
-        most = share_of(squared[lo:hi].max(), heaviest, wanted, total)
+        heaviest = 1.0 if weights is None else maxima_of(weights[lo:hi])
+        most = share_of(maxima_of(squared[lo:hi]), heaviest, wanted, total)
 
         def share(rows: npt.NDArray[np.int64]) -> Any:
             weight = 1.0 if weights is None else weights[rows]
