@@ -119,6 +119,21 @@ def test_products_and_sketches_that_lose_all_digits_are_rechecked(way):
     np.testing.assert_array_equal(other.squared, brute.squared)
 
 
+@pytest.mark.parametrize("way", ["sketch", "flat"])
+def test_sketches_whose_rounding_is_as_large_as_distances(way):
+    """Three axes hold all there is, so that nothing but the slack makes up for rounding."""
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(rng.normal(size=(60, 3)))[0]
+    side = np.where(rng.random((2000, 1)) < 0.5, 3000.0, -3000.0)
+    X = ((side * [1.0, 0.0, 0.0] + 3e-3 * rng.normal(size=(2000, 3))) @ axes.T).astype(np.float32)
+    prepared = prepare_points(X, "euclidean")
+    centers = np.ascontiguousarray(prepared.points[:400])
+    brute, _ = run(prepared, centers, [150, 400], "brute")
+    other, _ = run(prepared, centers, [150, 400], way)
+    np.testing.assert_array_equal(other.labels, brute.labels)
+    np.testing.assert_array_equal(other.squared, brute.squared)
+
+
 @pytest.mark.parametrize("distinct", [1, 2, 40])
 @pytest.mark.parametrize("way", ["tree", "sketch", "flat", "product", "vantage"])
 def test_many_equal_rows(way, distinct):
