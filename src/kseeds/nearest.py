@@ -42,8 +42,10 @@ _SKETCH_TREE_LEAVES_OUT = 0.1
 _SKETCH_TREE_ENOUGH = 0.002
 _SKETCH_AXES = (8, 16, 32, 64)
 _SKETCH_LEAVES_OUT = 0.2
-_STOPPED = 0.6
-"""Share of brute force that is left where sums stop at what a row has already."""
+_STOPPED = (0.85, 0.6)
+"""Share of brute force that is left where sums stop at what a row has already, with few centres
+a batch and with hundreds."""
+_HUNDREDS = 512
 _AXES_COST = 40_000.0
 """Nanoseconds a dimension for finding axes, on one of two threads."""
 _TREE_ROWS = 8192
@@ -131,7 +133,7 @@ class CatchUp:
         if self._forced:
             flat, product = (0.0, 1.0) if self.way == "flat" else (1.0, 0.0)
             count = count or min(_SKETCH_AXES[0], points.shape[1])
-        elif min(flat, product) > _STOPPED * expected * _pair_cost(points, metric):
+        elif min(flat, product) > _stopped_cost(points, metric, expected, batches):
             return None
         if flat < product:
             from kseeds.flat_sketch import FlatSketch
@@ -200,6 +202,13 @@ def _pair_cost(points: FloatArray, metric: Metric) -> float:
     return float(width * (0.07 + 0.035 * d) if in_columns else 19.0 + 0.1 * width * d)
 
 
+def _stopped_cost(points: FloatArray, metric: Metric, expected: float, batches: int) -> float:
+    """Return nanoseconds of brute force for one row and all centres, in many dimensions."""
+    share: float = _STOPPED[int(expected >= batches * _HUNDREDS)]
+    layout = batches * (5.0 + 0.65 * points.shape[1])
+    return float(share * expected * _pair_cost(points, metric) + layout)
+
+
 def _possible(metric: Metric, way: str) -> str:
     """Return ``way``, or what can stand in for it: trees are Euclidean, functions are plain."""
     if metric.function is not None:
@@ -261,7 +270,7 @@ def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int
         return "sketch"
     flat = _flat_cost(points, _SKETCH_AXES[0], expected, batches)
     product = _product_cost(points, expected, batches)
-    if min(flat, product) >= _STOPPED * brute_force:
+    if min(flat, product) >= _stopped_cost(points, metric, expected, batches):
         return "brute"
     return "flat" if flat < product else "product"
 

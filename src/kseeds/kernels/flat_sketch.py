@@ -20,6 +20,9 @@ from kseeds.vectors.columns import group_minima
 _GROUPS = 64
 """Groups of 16 centres looked at together: their distances stay in cache."""
 
+_NEAR = 1 << 22
+"""Coordinates of points that may be in cache."""
+
 _least_of_group = group_minima()
 
 
@@ -35,8 +38,10 @@ def _set_limit(limits: Any, c: int, best: float, relative: float, slack: float) 
 def _champion(table: Any, c: int, group: int) -> int:
     """Return the column of a group whose sketch is nearest to that of row c."""
     champion = group * LANES
-    for k in range(champion + 1, champion + LANES):
-        champion = k if table[k, c] < table[champion, c] else champion
+    least = table[champion, c]
+    for k in range(champion + 1, group * LANES + LANES):
+        less = table[k, c] < least
+        champion, least = (k if less else champion), (table[k, c] if less else least)
     return champion
 
 
@@ -83,6 +88,7 @@ def improve_rows(
     limits, chosen = np.empty(COLUMNS, dtype), np.empty(COLUMNS, np.int32)
     waiting, whose = np.empty(COLUMNS, np.int64), np.empty(COLUMNS, np.uint64)
     numbers, exact = np.empty(COLUMNS, np.uint64), np.empty(COLUMNS, dtype)
+    far = points.size > _NEAR  # rows that are in cache need not be read ahead
     computed = 0
     for base in range(start, stop, COLUMNS):
         rows = min(COLUMNS, stop - base)
@@ -105,7 +111,7 @@ def improve_rows(
             for c in range(rows):
                 if least[c] <= limits[c]:
                     waiting[count], numbers[count] = c, base + c
-                    for j in range(0, points.shape[1], LANES):
+                    for j in range(0, points.shape[1] if far else 0, LANES):
                         touched += points[base + c, j]  # these reads do not wait for each other
                     count += 1
             least[0] = touched
