@@ -42,6 +42,10 @@ class _Tree:
 class PointTree:
     """Exact nearest centres for all rows, batch after batch; Euclidean.
 
+    Leaves keep the rows as columns, 64 at a time, in boxes, with what each row had when it was
+    last met and the maximum of that for every node. So a batch that improves few rows reads
+    little else than the tree.
+
     Parameters
     ----------
     points : ndarray

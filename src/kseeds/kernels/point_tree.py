@@ -23,6 +23,11 @@ from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
 from kseeds.layout import COLUMNS, LANES
 from kseeds.vectors.columns import box_sums, meet_pair
 
+_MANY, _LONG = 4, 128
+"""Rows that are better looked at side by side; coordinates of which few would be needed."""
+_NEARER = 0.1
+"""Share of the squared distance needed up to which centres are near, and met first."""
+
 _box_sums = box_sums()
 _meet = meet_pair()
 
@@ -81,12 +86,6 @@ def _filter(
     return kept, champion
 
 
-_MANY, _LONG = 4, 128
-"""Rows that are better looked at side by side; coordinates of which few would be needed."""
-_NEARER = 0.1
-"""Centres whose box is this much nearer, squared, than what is needed are met first."""
-
-
 @inlined
 def _largest_of(values: Any, others: Any, room: Any) -> Any:
     """Return the largest of the lesser of 64 pairs of values."""
@@ -104,10 +103,10 @@ def _search_leaf(
     rows: int, offset: int, relative: float, picked: Any, gaps: Any, sums: Any, caps: Any,
     best: Any, near: Any,
 ) -> int:  # fmt: skip
-    """Let the rows of a leaf meet a list of centres, in order; return the distances computed.
+    """Let the rows of a leaf meet a list of centres; return the distances computed.
 
-    The most promising centre is looked at first, for a cap on what can still be nearest, but
-    taken in its turn, so that of equally near centres the earlier is kept.
+    The most promising centre is looked at first, for a cap on what can still be nearest. Then
+    those near the box are met, which lowers the cap, and then what is left below it.
     """
     squares(centers, champion, tiles, base, best, sums)
     stretch = best.dtype.type(1.0 + 2.0 * relative)
