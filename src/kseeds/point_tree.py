@@ -111,7 +111,7 @@ class PointTree:
             if is_new:
                 kernels.adopt(tree.order, tree.first, tree.counts, squared, tree.kept, tree.largest)
             computed, visited = kernels.improve(
-                sketches, centers, self._rows, self._sketch is not None, offset,
+                sketches, centers, None if self._sketch is None else self._rows, offset,
                 self.metric.relative, absolute, tree.order, tree.first, tree.counts,
                 tree.lower, tree.upper, tree.tiles, tree.kept, tree.largest, squared, labels,
             )  # fmt: skip

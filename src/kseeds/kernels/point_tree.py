@@ -223,7 +223,7 @@ def adopt(order: Any, first: Any, counts: Any, squared: Any, kept: Any, largest:
 
 @kernel
 def improve(
-    sketches: Any, centers: Any, points: Any, sketched: bool, offset: int, relative: float,
+    sketches: Any, centers: Any, points: Any, offset: int, relative: float,
     absolute: float, order: Any, first: Any, counts: Any, lower: Any, upper: Any, tiles: Any,
     kept: Any, largest: Any, squared: Any, labels: Any,
 ) -> Any:  # fmt: skip
@@ -231,9 +231,10 @@ def improve(
 
     Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the
     earlier. ``kept`` and ``largest`` follow; both may be too large, if others have changed
-    ``squared``, but not too small. With ``sketched`` the tree is over sketches, whose distances
-    never exceed those of the ``points`` but for ``absolute``; without, ``sketches`` are the
-    centres. Returns the distances of whole rows computed and the nodes visited.
+    ``squared``, but not too small. The tree is over sketches, whose distances never exceed those
+    of the ``points`` but for ``absolute``; or it is over the points, then ``points`` is None (so
+    that what only sketches need is not compiled) and ``sketches`` are the centres. Returns the
+    distances of whole rows computed and the nodes visited.
     """
     (m, d), leaves = sketches.shape, counts.shape[0]
     levels = 2
@@ -277,7 +278,7 @@ def improve(
         length, champion = _filter(
             lists[depth - 1], columns[depth - 1], lengths[depth - 1], lists[depth],
             columns[depth], nearest, farthest, places, lower, upper, t, leaf >= 0, largest[t],
-            sketched, relative, absolute,
+            points is not None, relative, absolute,
         )  # fmt: skip
         lengths[depth] = length
         if length == 0:
@@ -294,16 +295,16 @@ def improve(
             base = start * d
             for c in range(COLUMNS):
                 best[c], near[c] = kept[start + c], -1
-            if sketched:
+            if points is None:
+                computed += _search_leaf(
+                    sketches, lists[depth], length, champion, nearest, tiles, base, rows, offset,
+                    relative, places, farthest, sums, caps, best, near,
+                )  # fmt: skip
+            else:
                 computed += _search_sketched_leaf(
                     sketches, centers, lists[depth], length, champion, nearest, tiles, base,
                     points, order, start, rows, offset, relative, absolute, sums, limits, best,
                     near, room_for_rows,
-                )  # fmt: skip
-            else:
-                computed += _search_leaf(
-                    sketches, lists[depth], length, champion, nearest, tiles, base, rows, offset,
-                    relative, places, farthest, sums, caps, best, near,
                 )  # fmt: skip
             for c in range(rows):
                 if near[c] >= 0:
