@@ -9,8 +9,10 @@ import tempfile
 import pytest
 
 # Numba does not notice when a callee in another file changes (numba #1833), so every run
-# compiles afresh. Set before anything imports the compiler.
-_CACHE = tempfile.mkdtemp(prefix="kseeds-test-cache-")
+# compiles afresh. Set before anything imports the compiler. KSEEDS_TEST_CACHE names a folder to
+# keep between runs, for work that leaves the kernels alone.
+_KEPT = os.environ.get("KSEEDS_TEST_CACHE")
+_CACHE = _KEPT or tempfile.mkdtemp(prefix="kseeds-test-cache-")
 os.environ["NUMBA_CACHE_DIR"] = _CACHE
 
 
@@ -41,7 +43,8 @@ def seed_offset(request: pytest.FixtureRequest) -> int:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    shutil.rmtree(_CACHE, ignore_errors=True)
+    if not _KEPT:
+        shutil.rmtree(_CACHE, ignore_errors=True)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = len(reporter.stats.get("skipped", [])) if reporter else 0
     if skipped and os.environ.get("CI") and exitstatus == 0:
