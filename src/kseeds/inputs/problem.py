@@ -129,9 +129,10 @@ def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:
     """Refuse weights that are negative or not finite, with their place."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(bad):
+        count = "" if len(bad) == 1 else f"{len(bad)} bad rows, first "
         raise ValueError(
-            f"sample_weight has {weights[bad[0]]} at row {bad[0]}; weights must be finite and "
-            "0 or more."
+            f"sample_weight has {count}{weights[bad[0]]} at row {bad[0]}; weights must be finite "
+            "and 0 or more."
         )
 
 
