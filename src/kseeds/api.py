@@ -187,13 +187,11 @@ def _seed(
 ) -> Seeding:
     """Prepare, run the method, complete the draw, and wrap it."""
     started = time.perf_counter()
-    if algorithm == "auto" and options:
-        raise TypeError(
-            f"{next(iter(options))} is an option of one algorithm; name it with "
-            "algorithm=, for example algorithm='paper'."
-        )
-    if algorithm != "auto":
-        check_options(algorithm, options, table.options_of(table.method(methods, algorithm)))
+    function = "kmeans_plusplus" if methods is table.PLUSPLUS else "kmeans_parallel"
+    check_options(
+        function, algorithm, options, methods,
+        lambda name: table.options_of(table.method(methods, name)),
+    )  # fmt: skip
     # Lazy k-means++ reads the values once, in its first pass, and sees there if they are bad.
     reads_once = methods is table.PLUSPLUS and algorithm in ("auto", "lazy")
     problem, prepared, weight_scale = prepare_problem(

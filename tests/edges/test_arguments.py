@@ -77,9 +77,6 @@ BOTH = [
     ({"n_threads": 0}, ValueError, r"n_threads=0 is too small"),
     ({"n_threads": "2"}, TypeError, r"n_threads='2' is not an integer"),
     ({"progress": "yes"}, TypeError, r"progress='yes' is not possible"),
-    ({"speed": 9}, TypeError, r"speed is an option of one algorithm; name it with algorithm="),
-    ({"algorithm": "naive", "queue": True}, TypeError, r"queue=True is not an option"),
-    ({"algorithm": "paper", "speed": 9}, TypeError, r"speed=9 is not an option of .* it has "),
 ]
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 _LONGEST = 60
 
 
 def shown(value: Any) -> str:
     """Return ``value`` as a message shows it: on one line, and short."""
-    text = " ".join(repr(value).split())
+    try:
+        plain = value.item() if isinstance(value, np.generic) else value
+        text = " ".join(repr(plain).split())
+    except Exception:  # Python refuses to print integers of thousands of digits, for one
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 

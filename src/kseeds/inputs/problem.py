@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.arguments import check_count, check_random_state, check_threads
+from kseeds.inputs.arguments import check_count, check_metric, check_random_state, check_threads
+from kseeds.inputs.names import shown
 from kseeds.inputs.points import Prepared, prepare_like, prepare_points
 from kseeds.inputs.tables import to_array
 from kseeds.metrics import FloatArray, Metric
@@ -76,6 +77,7 @@ def prepare_problem(
     method, where the metric lets a bad value show.
     """
     k = check_count("n_clusters", n_clusters)
+    metric = check_metric(metric)
     stream = check_random_state(random_state)
     threads = check_threads(n_threads)
     shown = progress_for(progress)
@@ -102,7 +104,7 @@ def check_enough(k: int, n: int, positive: int) -> None:
     """Refuse more seeds than rows, or than rows of positive weight."""
     if k > n:
         raise ValueError(
-            f"n_clusters={k} is more than the {n} rows of X; ask for at most {n} seeds."
+            f"n_clusters={shown(k)} is more than the {n} rows of X; ask for at most {n} seeds."
         )
     if k > positive:
         raise ValueError(
