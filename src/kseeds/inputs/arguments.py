@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.names import shown
+from kseeds.messages import shown
 from kseeds.metrics import FAMILIES, Dissimilarity
 from kseeds.randomness import RandomState, Stream
 from kseeds.threads import default_threads
@@ -68,7 +68,12 @@ def check_threads(n_threads: Any) -> int:
 
 
 def check_random_state(random_state: Any) -> Stream:
-    """Return the stream of random numbers that ``random_state`` stands for."""
+    """Return the stream of random numbers that ``random_state`` stands for; draws from it."""
+    return Stream.from_random_state(known_random_state(random_state))
+
+
+def known_random_state(random_state: Any) -> RandomState:
+    """Return ``random_state`` if a stream can be made of it; draws nothing."""
     known = (np.random.Generator, np.random.RandomState, np.random.SeedSequence)
     if random_state is not None and not isinstance(random_state, known):
         if isinstance(random_state, (bool, np.bool_)) or not isinstance(
@@ -81,7 +86,7 @@ def check_random_state(random_state: Any) -> Stream:
         if random_state < 0:
             raise ValueError(f"random_state={shown(random_state)} is negative; pass 0 or more.")
     state: RandomState = random_state
-    return Stream.from_random_state(state)
+    return state
 
 
 def check_radii(radii: Any, n_queries: int) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.names import column_labels, column_name, shown
+from kseeds.inputs.names import column_labels, column_name
 from kseeds.inputs.numeric import (
     check_dense,
     first_not_a_number,
@@ -15,6 +15,7 @@ from kseeds.inputs.numeric import (
     from_objects,
     not_an_array,
 )
+from kseeds.messages import shown
 
 _LONG = np.dtype(np.longdouble)
 

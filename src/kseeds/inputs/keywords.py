@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from kseeds.inputs.names import shown
+from kseeds.messages import shown
 
 _COMMON = (
     "sample_weight", "metric", "initial_centers", "random_state", "algorithm", "n_threads",

@@ -1,30 +1,10 @@
-"""How messages call things: values, kinds of object, places in the data, columns."""
+"""How messages call places in the data: rows by number, columns by name if they have one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-_LONGEST = 60
-
-
-def shown(value: Any) -> str:
-    """Return ``value`` as a message shows it: on one line, and short."""
-    try:
-        plain = value.item() if isinstance(value, np.generic) else value
-        text = " ".join(repr(plain).split())
-    except Exception:  # Python refuses to print integers of thousands of digits, for one
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def kind_of(value: Any) -> str:
-    """Return what ``value`` is: "a list", "an object", "None"."""
-    if value is None:
-        return "None"
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+from kseeds.messages import shown
 
 
 def column_labels(data: Any) -> list[Any] | None:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.finite import cast
-from kseeds.inputs.names import kind_of, place_of, shown
+from kseeds.inputs.names import place_of
+from kseeds.messages import kind_of, shown
 
 DENSE_BYTES = 4 << 30
 """Sparse data is made dense up to this size."""

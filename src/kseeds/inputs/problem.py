@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.arguments import check_count, check_metric, check_random_state, check_threads
-from kseeds.inputs.names import shown
+from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
 from kseeds.inputs.points import Prepared, prepare_like, prepare_points
 from kseeds.inputs.tables import to_array
+from kseeds.messages import shown
 from kseeds.metrics import FloatArray, Metric
 from kseeds.progress import Progress, progress_for
 from kseeds.randomness import Stream
@@ -78,7 +78,7 @@ def prepare_problem(
     """
     k = check_count("n_clusters", n_clusters)
     metric = check_metric(metric)
-    stream = check_random_state(random_state)
+    state = known_random_state(random_state)
     threads = check_threads(n_threads)
     shown = progress_for(progress)
     # A sum of squares or of absolute values cannot hide a NaN or an overflow; a single seed
@@ -94,6 +94,8 @@ def prepare_problem(
     if initial_centers is None:
         initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
     initial = prepare_like(prepared, initial_centers, name="initial_centers")
+    # Last, so that a call that is refused draws nothing from the caller's generator.
+    stream = Stream.from_random_state(state)
     problem = Problem(
         prepared.points, weights, initial, k, prepared.metric, stream, threads, shown, checked
     )

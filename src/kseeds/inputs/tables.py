@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.frames import from_arrow, from_pandas, from_polars
-from kseeds.inputs.names import kind_of
 from kseeds.inputs.numeric import check_dense, float_dtype, not_an_array, numeric
+from kseeds.messages import kind_of
 
 __all__ = ["float_dtype", "to_array"]
 
