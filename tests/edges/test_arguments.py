@@ -77,6 +77,7 @@ BOTH = [
     ({"n_threads": 0}, ValueError, r"n_threads=0 is too small"),
     ({"n_threads": "2"}, TypeError, r"n_threads='2' is not an integer"),
     ({"progress": "yes"}, TypeError, r"progress='yes' is not possible"),
+    ({"progress": X}, TypeError, r"progress=array\(\[\[.*\.\.\. is not possible"),
 ]
 
 
@@ -98,6 +99,12 @@ def test_both_functions(function, change, error, message):
         (kmeans_parallel, {"oversampling": 0}, ValueError, r"oversampling=0 is out of range; .*ab"),
         (kmeans_parallel, {"oversampling": -2.0}, ValueError, r"oversampling=-2\.0"),
         (kmeans_parallel, {"oversampling": np.nan}, ValueError, r"oversampling=nan"),
+        (
+            kmeans_parallel,
+            {"oversampling": 10**400},
+            ValueError,
+            r"oversampling=10*\.\.\. is out of",
+        ),
         (kmeans_parallel, {"oversampling": "2"}, TypeError, r"oversampling='2' is not a number"),
         (kmeans_parallel, {"rounds": 0}, ValueError, r"rounds=0 is too small"),
         (kmeans_parallel, {"rounds": 2.5}, TypeError, r"rounds=2\.5 is not an integer"),
@@ -116,6 +123,9 @@ def test_one_function(function, change, error, message):
         (lambda: VPTree(X).nearest_in_range(X[:, :1]), ValueError, r"queries has 1 columns"),
         (lambda: VPTree(X).nearest_in_range(X, [1.0]), ValueError, r"radii has shape \(1,\)"),
         (lambda: VPTree(X).nearest_in_range(X, -1.0), ValueError, r"radii has -1\.0 at position 0"),
+        (lambda: VPTree(X).nearest_in_range(X, "far"), TypeError, r"radii is a str"),
+        (lambda: VPTree(X).nearest_in_range(X, ["1"] * 10), TypeError, r"radii has dtype <U1"),
+        (lambda: ClockQueue(["a"]), TypeError, r"keys has dtype <U1, which is not numeric"),
         (lambda: ClockQueue([[1.0]]), ValueError, r"keys has 2 dimensions"),
         (lambda: ClockQueue([1.0, np.nan]), ValueError, r"keys has NaN at position 1"),
         (lambda: ClockQueue([]).pop(), IndexError, r"pop from an empty ClockQueue"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.inputs.tables import to_array
 from kseeds.messages import shown
 from kseeds.metrics import FAMILIES, Dissimilarity
 from kseeds.randomness import RandomState, Stream
@@ -31,7 +32,10 @@ def check_positive(name: str, value: Any) -> float:
     """Return ``value`` as a finite float above 0."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}={shown(value)} is not a number; pass a number above 0.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not (math.isfinite(number) and number > 0.0):
         raise ValueError(f"{name}={shown(value)} is out of range; pass a finite number above 0.")
     return number
@@ -91,7 +95,7 @@ def known_random_state(random_state: Any) -> RandomState:
 
 def check_radii(radii: Any, n_queries: int) -> npt.NDArray[np.float64]:
     """Return one non-negative radius a query."""
-    values = np.asarray(radii, dtype=np.float64)
+    values = np.asarray(to_array(radii, "radii"), dtype=np.float64)
     if values.ndim == 0:
         values = np.full(n_queries, values)
     if values.shape != (n_queries,):

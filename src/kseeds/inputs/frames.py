@@ -32,7 +32,7 @@ def from_pandas(data: Any, name: str) -> npt.NDArray[Any]:
     called = [_called(column_name(j, labels), known=True) for j in range(data.shape[1])]
     given = list(data.dtypes)
     kinds = [_pandas_kind(dtype, name, c) for dtype, c in zip(given, called, strict=True)]
-    if any(hasattr(dtype, "subtype") for dtype in given):
+    if any(_is_sparse(dtype) for dtype in given):
         check_dense(data.shape, "frame", name)
     common = _common(kinds)
     if all(isinstance(dtype, np.dtype) and dtype.kind != "O" for dtype in given):
@@ -45,11 +45,15 @@ def from_pandas(data: Any, name: str) -> npt.NDArray[Any]:
 
 def _pandas_kind(dtype: Any, name: str, column: str) -> np.dtype[Any]:
     """Return the NumPy dtype that a pandas dtype stands for; refuse what is no number."""
-    plain = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+    plain = dtype.subtype if _is_sparse(dtype) else getattr(dtype, "numpy_dtype", dtype)
     objects = isinstance(dtype, np.dtype) and dtype.kind == "O"  # looked at one by one, later
     if not isinstance(plain, np.dtype) or (plain.kind not in "biuf" and not objects):
         raise _refuse_column(name, column, dtype)
     return plain
+
+
+def _is_sparse(dtype: Any) -> bool:
+    return hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")  # intervals have the first
 
 
 def _pandas_column(column: Any, kind: np.dtype[Any], name: str, called: str) -> npt.NDArray[Any]:
@@ -63,7 +67,7 @@ def _pandas_column(column: Any, kind: np.dtype[Any], name: str, called: str) -> 
         return from_objects(objects, name)
     if isinstance(column.dtype, np.dtype):
         return np.asarray(column.to_numpy())
-    if hasattr(column.dtype, "subtype"):
+    if _is_sparse(column.dtype):
         return np.asarray(column.to_numpy(dtype=kind))
     return np.asarray(column.to_numpy(dtype=_common([kind]), na_value=np.nan))
 
