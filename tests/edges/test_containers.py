@@ -72,6 +72,7 @@ VALUES = [
     (range(3), [0, 1, 2]),
     ([[fractions.Fraction(1, 2), 2**64]], [[0.5, 2.0**64]]),
     (np.array([[1.5, 2.5]], dtype=np.longdouble), [[1.5, 2.5]]),
+    (np.longdouble(1.5), 1.5),
     (np.array([[1.5, 2.5]], dtype=">f8"), [[1.5, 2.5]]),
 ]
 
@@ -81,6 +82,7 @@ def test_values(data, wanted):
     found = to_array(data, "X")
     assert type(found) is np.ndarray
     assert found.dtype.kind in "biuf"
+    assert found.shape == np.shape(wanted)
     np.testing.assert_array_equal(found, wanted)
 
 

@@ -75,7 +75,7 @@ def cast(
         What the user passed, which may have names for its columns.
     """
     with np.errstate(over="ignore"):
-        converted = contiguous(values, dtype)
+        converted = contiguous(values, dtype).reshape(values.shape)  # NumPy gives a number an axis
     if values.dtype.kind != "f" or values.dtype.itemsize <= dtype.itemsize:
         return converted
     for lo in range(0, len(values) if values.ndim else 0, _ROWS):
