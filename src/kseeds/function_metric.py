@@ -27,7 +27,7 @@ def squared_by_function(
         squared: FloatArray = np.square(found).astype(points.dtype)
     lost = np.flatnonzero(~np.isfinite(squared))
     if len(lost):
-        remedy = " or pass X as float64" if points.dtype == np.float32 else ""
+        remedy = " or pass the data as float64" if points.dtype == np.float32 else ""
         raise ValueError(
             f"metric={_name_of(function)} returned {found[lost[0]]}, whose square is more than "
             f"{points.dtype} holds; scale it down{remedy}."

@@ -105,6 +105,7 @@ NULLS = [
     pd.DataFrame({"p": [1.0, 2.0, 3.0, 4.0], "a": pd.array([True, None, True, None], "boolean")}),
     pd.DataFrame({"p": [1, 2, 3, 4], "a": pd.Series([BIG, None, 2, None], dtype="int64[pyarrow]")}),
     pd.DataFrame({"p": [1, 2, 3, 4], "a": [1.0, np.nan, 2.0, np.nan]}),
+    Frame({"p": [1, 2, 3, 4], "a": pd.array([1, None, 2, None], "Int64")}),
     pd.DataFrame({"p": [1, 2, 3, 4], "a": pd.arrays.SparseArray([1.0, np.nan, 2.0, np.nan])}),
 ]
 
@@ -141,6 +142,13 @@ def test_missing_values_are_counted_and_their_column_is_named(data):
 def test_places_of_bad_values(data, message):
     with pytest.raises(ValueError, match=message):
         kmeans_plusplus(data, 1)
+
+
+def test_places_far_down():
+    data = np.zeros((10_000, 2))
+    data[[5000, 9000], [1, 0]] = np.nan
+    with pytest.raises(ValueError, match=r"X has nan in 2 rows, first at row 5000, column 1;"):
+        assign(data, [[0.0, 0.0]])
 
 
 DATES = ["2020-01-01", "2020-01-02"]

@@ -124,7 +124,7 @@ def test_compiled_functions_are_told_the_same(metric, error, text):
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float32, "1e+30"), (np.float64, "1e+200")])
 def test_dissimilarities_whose_squares_the_data_does_not_hold(dtype, large):
-    remedy = "scale it down or pass X as float64" if dtype is np.float32 else "scale it down"
+    remedy = "scale it down or pass the data as float64" if dtype is np.float32 else "scale it down"
     message = f"metric=huge returned {large}, whose square is more than {dtype.__name__} holds; "
 
     def huge(a, b):

@@ -62,6 +62,9 @@ def test_long_doubles_beyond_float64_are_refused():
     for data in (HUGE, list(HUGE), pd.DataFrame(HUGE)):
         with pytest.raises(ValueError, match=message):
             kmeans_plusplus(data, 1)
+    mixed = pd.DataFrame({"a": [True, False], "b": HUGE[:, 1]})
+    with pytest.raises(ValueError, match=message):
+        kmeans_plusplus(mixed, 1)
     with pytest.raises(ValueError, match=r"sample_weight has 1e\+4000 at row 0, which is more"):
         kmeans_plusplus(np.eye(2), 1, sample_weight=HUGE[:, 1])
     with pytest.raises(ValueError, match=r"X has inf at row 0, column 0; drop or fill"):
@@ -73,11 +76,13 @@ def test_centres_beyond_float32_are_refused():
     far = np.zeros((2, 3))
     far[1, 2] = 1e300
     message = r" has 1e\+300 at row 1, column 2, which is more than the float32 of the data holds; "
-    with pytest.raises(ValueError, match="^initial_centers" + message + "pass X as float64"):
+    with pytest.raises(ValueError, match="^initial_centers" + message + "pass the data as float64"):
         kmeans_plusplus(X, 1, initial_centers=far)
     with pytest.raises(ValueError, match="^centers" + message):
         assign(X, far)
     with pytest.raises(ValueError, match="^queries" + message):
         VPTree(X).nearest_in_range(far)
+    with pytest.raises(ValueError, match=r"^queries has -1e\+300 at row 4999, column 0, which is"):
+        VPTree(X).nearest_in_range(np.eye(6000, 3, k=-4999) * -1e300)
     with pytest.raises(ValueError, match="initial_centers has inf at row 0, column 0; drop"):
         kmeans_plusplus(X, 1, initial_centers=np.full((1, 3), np.inf))

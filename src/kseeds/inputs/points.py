@@ -67,7 +67,7 @@ def prepare_like(reference: Prepared, X: Any, *, name: str) -> FloatArray:
             "pass rows of the same kind."
         )
     dtype = reference.values.dtype
-    values = cast(values, dtype, name, f"the {dtype} of the data", "pass X as float64", X)
+    values = cast(values, dtype, name, f"the {dtype} of the data", "pass the data as float64", X)
     if values.size:
         largest = _largest_finite(values, name, X) * reference.factor
         if largest > math.ldexp(1.0, np.finfo(values.dtype).maxexp // 3):
