@@ -19,6 +19,7 @@ from kseeds.inputs import (
     check_count,
     check_options,
     check_positive,
+    kept_unless_it_returns,
     prepare_problem,
 )
 from kseeds.inputs.problem import UncheckedValuesError
@@ -98,12 +99,13 @@ def kmeans_plusplus(
     (3, 1)
     """
     name = check_algorithm("kmeans_plusplus", algorithm, table.PLUSPLUS)
-    return _seed(
-        X, n_clusters, name, table.PLUSPLUS, options,
-        run=lambda module, problem: module.draw(problem, **options),
-        sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
-        random_state=random_state, n_threads=n_threads, progress=progress,
-    )  # fmt: skip
+    with kept_unless_it_returns(random_state):
+        return _seed(
+            X, n_clusters, name, table.PLUSPLUS, options,
+            run=lambda module, problem: module.draw(problem, **options),
+            sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
+            random_state=random_state, n_threads=n_threads, progress=progress,
+        )  # fmt: skip
 
 
 def kmeans_parallel(
@@ -167,12 +169,13 @@ def kmeans_parallel(
     """
     name = check_algorithm("kmeans_parallel", algorithm, table.PARALLEL)
     schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
-    return _seed(
-        X, n_clusters, name, table.PARALLEL, options,
-        run=lambda module, problem: module.draw(problem, schedule, **options),
-        sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
-        random_state=random_state, n_threads=n_threads, progress=progress,
-    )  # fmt: skip
+    with kept_unless_it_returns(random_state):
+        return _seed(
+            X, n_clusters, name, table.PARALLEL, options,
+            run=lambda module, problem: module.draw(problem, schedule, **options),
+            sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
+            random_state=random_state, n_threads=n_threads, progress=progress,
+        )  # fmt: skip
 
 
 def _seed(
@@ -187,13 +190,11 @@ def _seed(
 ) -> Seeding:
     """Prepare, run the method, complete the draw, and wrap it."""
     started = time.perf_counter()
-    if algorithm == "auto" and options:
-        raise TypeError(
-            f"{next(iter(options))} is an option of one algorithm; name it with "
-            "algorithm=, for example algorithm='paper'."
-        )
-    if algorithm != "auto":
-        check_options(algorithm, options, table.options_of(table.method(methods, algorithm)))
+    function = "kmeans_plusplus" if methods is table.PLUSPLUS else "kmeans_parallel"
+    check_options(
+        function, algorithm, options, methods,
+        lambda name: table.options_of(table.method(methods, name)),
+    )  # fmt: skip
     # Lazy k-means++ reads the values once, in its first pass, and sees there if they are bad.
     reads_once = methods is table.PLUSPLUS and algorithm in ("auto", "lazy")
     problem, prepared, weight_scale = prepare_problem(
@@ -211,7 +212,8 @@ def _seed(
             drawn = run(table.method(methods, algorithm), problem)
         except UncheckedValuesError:
             stream = problem.stream  # a generator must not be drawn from twice
-            problem, prepared, weight_scale = prepare_problem(X, n_clusters, **arguments)
+            again = {**arguments, "random_state": 0}
+            problem, prepared, weight_scale = prepare_problem(X, n_clusters, **again)
             problem = replace(problem, stream=stream)
             drawn = run(table.method(methods, algorithm), problem)
     finally:

@@ -37,9 +37,12 @@ class ClockQueue:
     """
 
     def __init__(self, keys: npt.ArrayLike) -> None:
+        from kseeds.inputs.tables import to_array
         from kseeds.kernels.clock_heap import heapify
 
-        self.keys: npt.NDArray[np.float64] = np.ascontiguousarray(keys, dtype=np.float64)
+        self.keys: npt.NDArray[np.float64] = np.ascontiguousarray(
+            to_array(keys, "keys"), dtype=np.float64
+        )
         if self.keys.ndim != 1:
             raise ValueError(
                 f"keys has {self.keys.ndim} dimensions; pass a one-dimensional array of keys."

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kseeds.function_metric import squared_by_function
 from kseeds.layout import LANES
-from kseeds.metrics import Dissimilarity, Family, FloatArray, Kind
+from kseeds.metrics import Family, FloatArray, Kind
 
 ARC_SNAP = 4.0
 """Unit vectors closer than this many eps are the same direction: rounding put them apart."""
@@ -32,31 +33,12 @@ def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> Flo
     array([25.,  1.])
     """
     if not isinstance(kind, Family):
-        return _by_function(points, center, kind)
+        return squared_by_function(points, center, kind)
     out = np.empty(len(points), dtype=points.dtype)
     for lo in range(0, len(points), _ROWS):
         block = points[lo : lo + _ROWS]
         out[lo : lo + _ROWS] = _block(block, center, kind)
     return out
-
-
-def _by_function(points: FloatArray, center: FloatArray, function: Dissimilarity) -> FloatArray:
-    """Apply a user's function row by row; refuse what is no dissimilarity."""
-    if hasattr(function, "py_func"):  # compiled by Numba: so is the loop
-        from kseeds.kernels.by_function import distances_by_function
-
-        found = np.empty(len(points))
-        distances_by_function(function, points, center, found)
-    else:
-        found = np.array([function(point, center) for point in points], dtype=np.float64)
-    bad = np.flatnonzero(~((found >= 0.0) & np.isfinite(found)))
-    if len(bad):
-        raise ValueError(
-            f"metric={getattr(function, '__name__', function)!s} returned {found[bad[0]]} for the "
-            f"rows {points[bad[0]]} and {center}; it must return finite numbers of 0 or more."
-        )
-    squared: FloatArray = np.square(found).astype(points.dtype)
-    return squared
 
 
 def _block(points: FloatArray, center: FloatArray, family: Family) -> FloatArray:

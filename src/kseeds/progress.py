@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from kseeds.messages import shown
+
 
 class Progress(Protocol):
     """What methods report to."""
@@ -118,5 +120,6 @@ def progress_for(progress: Any) -> Progress:
     if callable(progress):
         return _Callback(progress)
     raise TypeError(
-        f"progress={progress!r} is not possible; use True, False or a function of (done, total)."
+        f"progress={shown(progress)} is not possible; use True, False or a function of "
+        "(done, total)."
     )

@@ -59,7 +59,7 @@ def test_a_function_that_is_no_dissimilarity(answer):
     def odd(a, b):
         return answer
 
-    with pytest.raises(ValueError, match=r"metric=odd returned .* it must return finite numbers"):
+    with pytest.raises(ValueError, match=r"metric=odd returned .* it must return one finite"):
         kmeans_plusplus(np.arange(5.0)[:, None], 2, metric=odd)
 
 

@@ -4,12 +4,13 @@ from kseeds.inputs.arguments import (
     check_algorithm,
     check_count,
     check_metric,
-    check_options,
     check_positive,
     check_radii,
     check_random_state,
     check_threads,
 )
+from kseeds.inputs.kept import kept_unless_it_returns
+from kseeds.inputs.keywords import check_options
 from kseeds.inputs.points import Prepared, prepare_like, prepare_points
 from kseeds.inputs.problem import Problem, check_weights, prepare_problem
 
@@ -25,6 +26,7 @@ __all__ = [
     "check_random_state",
     "check_threads",
     "check_weights",
+    "kept_unless_it_returns",
     "prepare_like",
     "prepare_points",
     "prepare_problem",

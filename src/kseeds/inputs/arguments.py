@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.inputs.tables import to_array
+from kseeds.messages import shown
 from kseeds.metrics import FAMILIES, Dissimilarity
 from kseeds.randomness import RandomState, Stream
 from kseeds.threads import default_threads
@@ -18,19 +20,24 @@ from kseeds.threads import default_threads
 def check_count(name: str, value: Any) -> int:
     """Return ``value`` as an int of at least 1."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name}={value!r} is not an integer; pass a whole number of at least 1.")
+        raise TypeError(
+            f"{name}={shown(value)} is not an integer; pass a whole number of at least 1."
+        )
     if value < 1:
-        raise ValueError(f"{name}={value} is too small; pass a whole number of at least 1.")
+        raise ValueError(f"{name}={shown(value)} is too small; pass a whole number of at least 1.")
     return int(value)
 
 
 def check_positive(name: str, value: Any) -> float:
     """Return ``value`` as a finite float above 0."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name}={value!r} is not a number; pass a number above 0.")
-    number = float(value)
+        raise TypeError(f"{name}={shown(value)} is not a number; pass a number above 0.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not (math.isfinite(number) and number > 0.0):
-        raise ValueError(f"{name}={value!r} is out of range; pass a finite number above 0.")
+        raise ValueError(f"{name}={shown(value)} is out of range; pass a finite number above 0.")
     return number
 
 
@@ -42,8 +49,8 @@ def check_metric(metric: Any) -> str | Dissimilarity:
         function: Dissimilarity = metric
         return function
     raise ValueError(
-        f"metric={metric!r} is unknown; use one of {', '.join(FAMILIES)}, or a function of two "
-        "rows."
+        f"metric={shown(metric)} is unknown; use one of {', '.join(FAMILIES)}, or a function of "
+        "two rows."
     )
 
 
@@ -52,24 +59,9 @@ def check_algorithm(function: str, algorithm: Any, known: Collection[str]) -> st
     if isinstance(algorithm, str) and (algorithm == "auto" or algorithm in known):
         return algorithm
     raise ValueError(
-        f"algorithm={algorithm!r} is unknown to {function}; use one of {', '.join(known)}, "
+        f"algorithm={shown(algorithm)} is unknown to {function}; use one of {', '.join(known)}, "
         "or auto to have the fastest chosen."
     )
-
-
-def check_options(
-    algorithm: str, options: Mapping[str, Any], allowed: Mapping[str, Collection[Any]]
-) -> None:
-    """Check the keywords that only one algorithm has."""
-    for name, value in options.items():
-        if name not in allowed:
-            offer = f"it has {', '.join(allowed)}" if allowed else "it has none"
-            raise TypeError(
-                f"{name}={value!r} is not an option of algorithm={algorithm!r}; {offer}."
-            )
-        if not any(type(value) is type(choice) and value == choice for choice in allowed[name]):
-            choices = " or ".join(repr(choice) for choice in allowed[name])
-            raise ValueError(f"{name}={value!r} is not possible; use {choices}.")
 
 
 def check_threads(n_threads: Any) -> int:
@@ -80,25 +72,30 @@ def check_threads(n_threads: Any) -> int:
 
 
 def check_random_state(random_state: Any) -> Stream:
-    """Return the stream of random numbers that ``random_state`` stands for."""
+    """Return the stream of random numbers that ``random_state`` stands for; draws from it."""
+    return Stream.from_random_state(known_random_state(random_state))
+
+
+def known_random_state(random_state: Any) -> RandomState:
+    """Return ``random_state`` if a stream can be made of it; draws nothing."""
     known = (np.random.Generator, np.random.RandomState, np.random.SeedSequence)
     if random_state is not None and not isinstance(random_state, known):
         if isinstance(random_state, (bool, np.bool_)) or not isinstance(
             random_state, numbers.Integral
         ):
             raise TypeError(
-                f"random_state={random_state!r} is not a random state; pass None, a whole "
+                f"random_state={shown(random_state)} is not a random state; pass None, a whole "
                 "number, or a NumPy Generator, RandomState or SeedSequence."
             )
         if random_state < 0:
-            raise ValueError(f"random_state={random_state} is negative; pass 0 or more.")
+            raise ValueError(f"random_state={shown(random_state)} is negative; pass 0 or more.")
     state: RandomState = random_state
-    return Stream.from_random_state(state)
+    return state
 
 
 def check_radii(radii: Any, n_queries: int) -> npt.NDArray[np.float64]:
     """Return one non-negative radius a query."""
-    values = np.asarray(radii, dtype=np.float64)
+    values = np.asarray(to_array(radii, "radii"), dtype=np.float64)
     if values.ndim == 0:
         values = np.full(n_queries, values)
     if values.shape != (n_queries,):

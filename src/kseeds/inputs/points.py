@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kseeds import metrics
 from kseeds.inputs.arguments import check_metric
+from kseeds.inputs.finite import cast, not_finite
 from kseeds.inputs.tables import float_dtype, to_array
 from kseeds.metrics import Dissimilarity, FloatArray, Metric
 from kseeds.spool import contiguous
@@ -50,7 +51,7 @@ def prepare_points(X: Any, metric: Any, *, name: str = "X", check_values: bool =
     known = check_metric(metric)
     values = two_dimensional(to_array(X, name), name)
     values = contiguous(values, float_dtype(values.dtype))
-    largest = _largest_finite(values, name) if check_values else 1.0
+    largest = _largest_finite(values, name, X) if check_values else 1.0
     _check_domain(values, known, name)
     bound, factor = metrics.bind(known, values, largest)
     return Prepared(values, _read_only(metrics.prepare(known, values, factor)), bound, factor)
@@ -65,9 +66,10 @@ def prepare_like(reference: Prepared, X: Any, *, name: str) -> FloatArray:
             f"{name} has {values.shape[1]} columns but the data has {columns}; "
             "pass rows of the same kind."
         )
-    values = np.ascontiguousarray(values, dtype=reference.values.dtype)
+    dtype = reference.values.dtype
+    values = cast(values, dtype, name, f"the {dtype} of the data", "pass the data as float64", X)
     if values.size:
-        largest = _largest_finite(values, name) * reference.factor
+        largest = _largest_finite(values, name, X) * reference.factor
         if largest > math.ldexp(1.0, np.finfo(values.dtype).maxexp // 3):
             raise ValueError(
                 f"{name} reaches {largest / reference.factor:.3g}, too far from the data to be "
@@ -87,14 +89,14 @@ def two_dimensional(
     array: npt.NDArray[Any], name: str, *, allow_empty: bool = False
 ) -> npt.NDArray[Any]:
     """Return ``array`` if it has rows and columns."""
-    if array.ndim != 2:
+    if array.ndim != 2 and array.size:
         remedy = (
             f"use {name}.reshape(-1, 1) for one column of data"
             if array.ndim == 1
             else "pass one row a point and one column a feature"
         )
         raise ValueError(f"{name} has {array.ndim} dimensions, not 2; {remedy}.")
-    if array.shape[1] == 0 or (array.shape[0] == 0 and not allow_empty):
+    if array.ndim != 2 or array.shape[1] == 0 or (array.shape[0] == 0 and not allow_empty):
         raise ValueError(
             f"{name} is empty (shape {array.shape}); pass at least one row and one column."
         )
@@ -108,7 +110,7 @@ def check_values(values: FloatArray, metric: str | Dissimilarity, name: str) -> 
     return largest
 
 
-def _largest_finite(values: FloatArray, name: str) -> float:
+def _largest_finite(values: FloatArray, name: str, source: Any = None) -> float:
     """Return the largest absolute value; refuse NaN and infinity with their place."""
     rows = max(1, _BLOCK_BYTES // (values.shape[1] * values.itemsize))
     largest = 0.0
@@ -117,11 +119,7 @@ def _largest_finite(values: FloatArray, name: str) -> float:
         # A NaN anywhere makes both extremes NaN, so two reductions see everything.
         high, low = float(block.max()), float(block.min())
         if not (math.isfinite(high) and math.isfinite(low)):
-            row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(block)))
-            raise ValueError(
-                f"{name} has {block[row, column]} at row {lo + row}, column {column}; drop or "
-                "fill such rows first."
-            )
+            raise not_finite(values, name, source)
         largest = max(largest, high, -low)
     return largest
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.arguments import check_count, check_random_state, check_threads
+from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
 from kseeds.inputs.points import Prepared, prepare_like, prepare_points
 from kseeds.inputs.tables import to_array
+from kseeds.messages import shown
 from kseeds.metrics import FloatArray, Metric
 from kseeds.progress import Progress, progress_for
 from kseeds.randomness import Stream
@@ -76,7 +77,8 @@ def prepare_problem(
     method, where the metric lets a bad value show.
     """
     k = check_count("n_clusters", n_clusters)
-    stream = check_random_state(random_state)
+    metric = check_metric(metric)
+    state = known_random_state(random_state)
     threads = check_threads(n_threads)
     shown = progress_for(progress)
     # A sum of squares or of absolute values cannot hide a NaN or an overflow; a single seed
@@ -92,6 +94,8 @@ def prepare_problem(
     if initial_centers is None:
         initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
     initial = prepare_like(prepared, initial_centers, name="initial_centers")
+    # Last, so that a call that is refused draws nothing from the caller's generator.
+    stream = Stream.from_random_state(state)
     problem = Problem(
         prepared.points, weights, initial, k, prepared.metric, stream, threads, shown, checked
     )
@@ -102,7 +106,7 @@ def check_enough(k: int, n: int, positive: int) -> None:
     """Refuse more seeds than rows, or than rows of positive weight."""
     if k > n:
         raise ValueError(
-            f"n_clusters={k} is more than the {n} rows of X; ask for at most {n} seeds."
+            f"n_clusters={shown(k)} is more than the {n} rows of X; ask for at most {n} seeds."
         )
     if k > positive:
         raise ValueError(
@@ -129,9 +133,10 @@ def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:
     """Refuse weights that are negative or not finite, with their place."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(bad):
+        count = "" if len(bad) == 1 else f"{len(bad)} bad rows, first "
         raise ValueError(
-            f"sample_weight has {weights[bad[0]]} at row {bad[0]}; weights must be finite and "
-            "0 or more."
+            f"sample_weight has {count}{weights[bad[0]]} at row {bad[0]}; weights must be finite "
+            "and 0 or more."
         )
 
 

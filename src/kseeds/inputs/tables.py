@@ -1,18 +1,24 @@
 """From whatever a user holds (list, pandas, polars, Arrow, sparse) to a plain ndarray.
 
-Optional libraries are recognised by the module their types come from and never imported.
+Optional libraries are recognised by the modules their types come from and never imported.
 """
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Iterator, Mapping, MappingView, Sequence, Set
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-_DENSE_BYTES = 4 << 30
-"""A sparse matrix is made dense up to this size."""
+from kseeds.inputs.frames import from_arrow, from_pandas, from_polars
+from kseeds.inputs.numeric import check_dense, float_dtype, not_an_array, numeric
+from kseeds.messages import kind_of
+
+__all__ = ["float_dtype", "to_array"]
+
+_LIBRARIES = ("scipy", "pandas", "pyarrow", "polars", "dask", "dask_expr", "pyspark")
+_SPARK_TYPES = ("DataFrame", "Series", "Index", "Column", "RDD")
 
 
 def to_array(data: Any, name: str) -> npt.NDArray[Any]:
@@ -20,115 +26,81 @@ def to_array(data: Any, name: str) -> npt.NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; fill or drop the masked entries first.")
     if isinstance(data, np.ndarray):
-        return _numeric(np.asarray(data), name)
-    library = type(data).__module__.partition(".")[0]
+        return numeric(np.asarray(data), name)
+    library = _library_of(type(data))
+    _refuse_distributed(type(data), name)
     if library == "scipy" and hasattr(data, "toarray"):
-        return _numeric(_dense(data, name), name)
+        check_dense(data.shape, "matrix", name)
+        return numeric(data.toarray(), name)
     if library == "pandas":
-        return _numeric(_from_pandas(data, name), name)
+        return numeric(from_pandas(data, name), name)
     if library == "pyarrow":
-        return _numeric(_from_arrow(data, name), name)
+        return numeric(from_arrow(data, name), name)
     if library == "polars":
-        return _numeric(_from_polars(data, name), name)
+        return numeric(from_polars(data, name), name)
+    if data is None or isinstance(
+        data, (str, bytes, bytearray, Iterator, Mapping, MappingView, Set)
+    ):
+        raise not_an_array(data, name)
+    for kind in _kinds_inside(data):
+        _check_inside(kind, name)
+    return numeric(_as_array(data, name), name)
+
+
+def _as_array(data: Any, name: str) -> npt.NDArray[Any]:
     try:
-        return _numeric(np.asarray(data), name)
-    except ValueError as error:
-        if "inhomogeneous" not in str(error):
-            raise
-        raise ValueError(
-            f"{name} has rows of different lengths; give every row the same number of columns."
-        ) from None
-
-
-def float_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the precision in which data of these dtypes is computed.
-
-    Floats keep theirs; whatever float32 holds exactly (float16, booleans, integers of at
-    most 16 bits) becomes float32, everything else float64.
-    """
-    small = all(dtype.itemsize <= (4 if dtype.kind == "f" else 2) for dtype in dtypes)
-    return np.dtype(np.float32 if small else np.float64)
-
-
-def _numeric(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    if array.dtype.kind in "biuf":
-        return array
-    if array.dtype.kind == "c":
+        return np.asarray(data)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"{name} has rows of different lengths; give every row the same number of columns."
+            ) from None
+        reason = " ".join(str(error).split()).rstrip(".")
         raise TypeError(
-            f"{name} has complex dtype {array.dtype}; pass real numbers, for example the real "
-            "and imaginary parts as two columns."
-        )
-    numbers_only = (isinstance(value, (numbers.Real, np.bool_)) for value in array.flat)
-    if array.dtype.kind == "O" and all(numbers_only):
-        return array.astype(np.float64)
-    raise TypeError(
-        f"{name} has dtype {array.dtype}, which is not numeric; convert it to float32 or "
-        "float64 first."
-    )
+            f"{name} is {kind_of(data)} that cannot be made a NumPy array ({reason}); make it "
+            "one first."
+        ) from error
 
 
-def _refuse_column(name: str, column: Any, dtype: Any) -> TypeError:
-    return TypeError(
-        f"{name} has column {column!r} of type {dtype}, which is not numeric; encode or drop "
-        "that column first."
-    )
+def _library_of(kind: type) -> str | None:
+    """Return the known library that a type, or one it is derived from, comes from."""
+    homes = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    return next((home for home in homes if home in _LIBRARIES), None)
 
 
-def _dense(data: Any, name: str) -> npt.NDArray[Any]:
-    needed = int(np.prod(data.shape)) * 8
-    if needed > _DENSE_BYTES:
-        raise ValueError(
-            f"{name} is a sparse matrix of shape {data.shape} that would need {needed >> 30} GiB "
-            "dense; reduce its columns first, for example with a truncated SVD."
-        )
-    dense: npt.NDArray[Any] = data.toarray()
-    return dense
+def _kinds_inside(data: Any) -> set[type]:
+    """Return the types of all that a list holds, and the lists in it, however deep."""
+    if not isinstance(data, Sequence) or isinstance(data, (str, bytes, range, memoryview)):
+        return set()
+    kinds = set(map(type, data))
+    nested = tuple(kind for kind in kinds if issubclass(kind, Sequence))
+    for value in data if nested else ():
+        if type(value) in nested:
+            kinds |= _kinds_inside(value)
+    return kinds
 
 
-def _from_pandas(data: Any, name: str) -> npt.NDArray[Any]:
-    columns = [(data.name, data.dtype)] if data.ndim == 1 else list(data.dtypes.items())
-    kinds = []
-    for column, dtype in columns:
-        plain = getattr(dtype, "numpy_dtype", dtype)
-        if not isinstance(plain, np.dtype) or plain.kind not in "biuf":
-            raise _refuse_column(name, column, dtype)
-        kinds.append(plain)
-    if kinds and all(isinstance(dtype, np.dtype) for _, dtype in columns):
-        return np.asarray(data.to_numpy())
-    return np.asarray(data.to_numpy(dtype=float_dtype(*kinds), na_value=np.nan))
+def _check_inside(kind: type, name: str) -> None:
+    """Refuse what NumPy would convert without a word, or could not make rows of."""
+    if issubclass(kind, np.ma.MaskedArray):  # so is numpy.ma.masked
+        raise TypeError(f"{name} holds masked entries; fill or drop them first.")
+    if _library_of(kind) == "scipy" and hasattr(kind, "toarray"):
+        raise TypeError(f"{name} holds sparse matrices; stack them with scipy.sparse.vstack first.")
+    _refuse_distributed(kind, name)
 
 
-def _from_polars(data: Any, name: str) -> npt.NDArray[Any]:
-    columns = data.to_frame() if not hasattr(data, "columns") else data
-    for column, dtype in columns.schema.items():
-        if not (dtype.is_numeric() or str(dtype) == "Boolean"):
-            raise _refuse_column(name, column, dtype)
-    return np.asarray(data.to_numpy())
-
-
-def _from_arrow(data: Any, name: str) -> npt.NDArray[Any]:
-    if not hasattr(data, "schema"):
-        return _arrow_column(data, name, name)
-    arrays = [
-        _arrow_column(data.column(c), name, column) for c, column in enumerate(data.schema.names)
-    ]
-    if not arrays:
-        return np.empty((data.num_rows, 0))
-    dtype = float_dtype(*(array.dtype for array in arrays))
-    stacked = np.empty((data.num_rows, len(arrays)), dtype=dtype)
-    for c, array in enumerate(arrays):
-        stacked[:, c] = array
-    return stacked
-
-
-def _arrow_column(column: Any, name: str, label: Any) -> npt.NDArray[Any]:
-    kind = str(column.type)
-    if not (kind.startswith(("int", "uint", "float", "halffloat", "double")) or kind == "bool"):
-        raise _refuse_column(name, label, kind)
-    if hasattr(column, "combine_chunks"):
-        column = column.combine_chunks()
-    if hasattr(column, "chunks"):
-        column = column.chunk(0) if column.num_chunks else column
-    if column.null_count:
-        column = column.cast("float64")
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+def _refuse_distributed(kind: type, name: str) -> None:
+    """Refuse data that is not in memory: loading it is for the user to decide."""
+    library = _library_of(kind)
+    if library in ("dask", "dask_expr"):
+        title, module, load = "Dask", "kseeds.dask", ".compute()"
+    elif library == "pyspark" and kind.__name__ in _SPARK_TYPES:
+        title, module, load = "Spark", "kseeds.spark", ".toPandas()"
+    else:
+        return
+    remedy = f"use the functions of {module}, or call {load} first" if name == "X" else (
+        f"call {load} first"
+    )  # fmt: skip
+    raise TypeError(f"{name} is a {title} {kind.__name__}; {remedy}.")

@@ -106,9 +106,10 @@ def sample_candidates(
 
 
 def share_of(squared: Any, weight: Any, wanted: float, total: float) -> Any:
-    """Return the probability w·α²·ℓ / Z of rows; rounding is monotone in the first two."""
+    """Return the probability min(1, w·α²·ℓ / Z) of rows; rounding is monotone in the first two."""
+    most = np.finfo(np.float64).max  # not infinity: a row at a centre has no chance, 0 · ℓ = 0
     with np.errstate(over="ignore"):  # the product may overflow only towards "certainly"
-        return wanted * (squared.astype(np.float64) * weight / total)
+        return np.minimum(min(wanted, most) * (squared.astype(np.float64) * weight / total), 1.0)
 
 
 def _is_its_own(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:

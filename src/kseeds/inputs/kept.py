@@ -1,0 +1,54 @@
+"""A call that does not return leaves the caller's random generator as it was."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from kseeds.randomness import Stream
+
+
+@contextmanager
+def kept_unless_it_returns(random_state: Any) -> Iterator[None]:
+    """Put a Generator or RandomState back if the body raises, whatever it raises.
+
+    Some refusals come after the draw: lazy k-means++ meets a NaN in its first pass, a function
+    returns no number. If someone else has drawn from the generator in the meantime it stays
+    where it is: going back would give two callers the same numbers.
+    """
+    before = _state_of(random_state)
+    try:
+        yield
+    except BaseException:
+        if before is not None:
+            drawn_once = copy.deepcopy(random_state)
+            _set_state(drawn_once, before)
+            Stream.from_random_state(drawn_once)
+            if _same(_state_of(random_state), _state_of(drawn_once)):
+                _set_state(random_state, before)
+        raise
+
+
+def _state_of(random_state: Any) -> Any:
+    if isinstance(random_state, np.random.Generator):
+        return random_state.bit_generator.state
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.get_state(legacy=False)
+    return None
+
+
+def _set_state(random_state: Any, state: Any) -> None:
+    if isinstance(random_state, np.random.Generator):
+        random_state.bit_generator.state = state
+    else:
+        random_state.set_state(state)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return bool(np.array_equal(one, other))

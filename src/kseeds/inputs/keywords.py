@@ -1,0 +1,101 @@
+"""Keywords that no signature holds: options of one algorithm, and words that were mistyped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from kseeds.messages import shown
+
+_COMMON = (
+    "sample_weight", "metric", "initial_centers", "random_state", "algorithm", "n_threads",
+    "progress",
+)  # fmt: skip
+KEYWORDS = {
+    "kmeans_plusplus": _COMMON,
+    "kmeans_parallel": ("oversampling", "rounds", *_COMMON),
+}
+"""The keywords of the public functions."""
+
+_ELSEWHERE = {
+    "n_jobs": "n_threads",
+    "threads": "n_threads",
+    "num_threads": "n_threads",
+    "n_workers": "n_threads",
+    "sample_weights": "sample_weight",
+    "weights": "sample_weight",
+    "weight": "sample_weight",
+    "seed": "random_state",
+    "rng": "random_state",
+    "generator": "random_state",
+    "init": "initial_centers",
+    "centers": "initial_centers",
+    "oversampling_factor": "oversampling",
+    "distance": "metric",
+    "method": "algorithm",
+    "verbose": "progress",
+}
+"""What other libraries call the same thing."""
+
+Options = Mapping[str, Collection[Any]]
+"""The keywords that only one algorithm has, with their possible values."""
+
+
+def check_options(
+    function: str,
+    algorithm: str,
+    options: Mapping[str, Any],
+    algorithms: Collection[str],
+    options_of: Callable[[str], Options],
+) -> None:
+    """Check the keywords that are not in the signature of a public function.
+
+    Parameters
+    ----------
+    function : str
+        Its name.
+    algorithm : str
+        The algorithm asked for, or "auto".
+    options : mapping
+        The keywords, with their values.
+    algorithms : collection of str
+        All algorithms of the function.
+    options_of : callable
+        Returns the options of an algorithm; asked only if there is a keyword to check.
+    """
+    for name, value in options.items():
+        owners = [one for one in algorithms if name in options_of(one)]
+        if not owners:
+            known = [word for one in algorithms for word in options_of(one)]
+            raise _unknown(function, name, known)
+        if algorithm not in owners:
+            raise TypeError(f"{name}={shown(value)} {_elsewhere(algorithm, owners, options_of)}.")
+        allowed = options_of(algorithm)[name]
+        if not any(type(value) is type(choice) and value == choice for choice in allowed):
+            choices = " or ".join(repr(choice) for choice in allowed)
+            raise ValueError(f"{name}={shown(value)} is not possible; use {choices}.")
+
+
+def _elsewhere(
+    algorithm: str, owners: Collection[str], options_of: Callable[[str], Options]
+) -> str:
+    holders = " and ".join(f"algorithm={owner!r}" for owner in owners)
+    if algorithm == "auto":
+        return f"is an option of {holders} only; name that too"
+    offer = ", ".join(options_of(algorithm)) or "none"
+    return f"is not an option of algorithm={algorithm!r}, which has {offer}; {holders} has it"
+
+
+def _unknown(function: str, name: str, options: Collection[str]) -> TypeError:
+    own = [*KEYWORDS[function], *options]
+    other = next((one for one in KEYWORDS if name in KEYWORDS[one]), None)
+    meant = _ELSEWHERE.get(name.lower())
+    close = [meant] if meant in own else get_close_matches(name.lower(), own, n=1)
+    if other is not None:
+        remedy = f"it is a keyword of {other}."
+    elif close:
+        remedy = f"use {close[0]}."
+    else:
+        remedy = f"it takes {', '.join(own)}."
+    return TypeError(f"{name} is unknown to {function}; {remedy}")
