@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -149,7 +150,8 @@ def save(charts: list[Chart], path: Path) -> None:
             axis.loglog(*zip(*sorted(line), strict=True), marker="o", markersize=3, label=name)
         for name, marks in chart.marks.items():
             axis.loglog(*zip(*marks, strict=True), "kx", label=name)
-        axis.set(title=chart.title, xlabel=chart.x, ylabel=chart.y)
+        title = textwrap.fill(chart.title, 36)  # labels of data are long; a chart is not
+        axis.set(title=title, xlabel=chart.x, ylabel=chart.y)
         legend = axis.legend(fontsize=7)
         for text in (axis.title, axis.xaxis.label, axis.yaxis.label, *legend.get_texts()):
             text.set_parse_math(False)  # names come from data; a dollar in one is a dollar
