@@ -25,7 +25,8 @@ PUBLISHED_ABLATION = {
 GREEDY = (
     "scikit-learn runs with one trial a seed (n_local_trials=1), which is k-means++. Its "
     "default tries several rows for every seed and keeps the best: greedy k-means++, another "
-    "law. That ends at lower costs where clusters are well separated, and at the same elsewhere."
+    "law, not measured here. It ends at lower costs where clusters are well separated, and at "
+    "nearly the same elsewhere (python -m benchmarks.greedy)."
 )
 
 STYLE = """
