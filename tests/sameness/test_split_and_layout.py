@@ -41,7 +41,7 @@ def threads(monkeypatch):
             here.add(threading.current_thread().name)
             if len(here) > 1:
                 several.set()
-            several.wait(60)
+            several.wait(10)
             return task(start, stop)
 
         return over_blocks(workers, watched, n_rows, block_rows)
