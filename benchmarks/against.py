@@ -68,7 +68,7 @@ def run(
     }
     bar = Bar(len(names) * sum(len(ks) for _, ks in laws.values()))
     for name in names:
-        X, origin = load(name, folder, rows)
+        X, about = load(name, folder, rows)
         for law, (methods, ks) in laws.items():
             pace: dict[str, float] = {}
             for k in ks:
@@ -77,8 +77,7 @@ def run(
                         lambda X=X, k=k, methods=methods, pace=pace: _compare(
                             X, k, methods, pace
                         ),
-                        suite="peers", data=name, origin=origin, n=len(X), d=X.shape[1], law=law,
-                        k=k,
+                        suite="peers", **about, law=law, k=k,
                     )  # fmt: skip
                 bar.step(f"{name} {law} K={k}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -42,7 +43,7 @@ class Chart:
         for name, points in self.lines.items():
             (x0, y0), (x1, y1) = min(points), max(points)
             ends.append(f"{name} goes from {y0:.3g} at {x0:g} to {y1:.3g} at {x1:g}")
-        return f"{self.y} against {self.x}: " + "; ".join(ends) + "."
+        return f"{self.title}, {self.y} against {self.x}: " + "; ".join(ends) + "."
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the data as header and rows."""
@@ -149,8 +150,11 @@ def save(charts: list[Chart], path: Path) -> None:
             axis.loglog(*zip(*sorted(line), strict=True), marker="o", markersize=3, label=name)
         for name, marks in chart.marks.items():
             axis.loglog(*zip(*marks, strict=True), "kx", label=name)
-        axis.set(title=chart.title, xlabel=chart.x, ylabel=chart.y)
-        axis.legend(fontsize=7)
+        title = textwrap.fill(chart.title, 36)  # labels of data are long; a chart is not
+        axis.set(title=title, xlabel=chart.x, ylabel=chart.y)
+        legend = axis.legend(fontsize=7)
+        for text in (axis.title, axis.xaxis.label, axis.yaxis.label, *legend.get_texts()):
+            text.set_parse_math(False)  # names come from data; a dollar in one is a dollar
         axis.grid(alpha=0.3)
     for axis in axes.flat[len(charts) :]:
         axis.axis("off")

@@ -47,15 +47,15 @@ def run(
     runs = 1 if quick else 5
     bar = Bar(len(names) * (len(PLUSPLUS) + 1 + len(PARALLEL)))
     for name in names:
-        X, origin = load(name, folder, rows)
+        X, about = load(name, folder, rows)
         for law, ways in (("k-means++", ["naive", *PLUSPLUS]), ("k-means||", list(PARALLEL))):
             for way in ways:
-                _one(records, X, name, origin, law, way, ks, runs, _PATIENCE[profile])
+                _one(records, X, about, law, way, ks, runs, _PATIENCE[profile])
                 bar.step(f"{name} {law} {way}")
 
 
 def _one(
-    records: Records, X: np.ndarray, name: str, origin: str, law: str, way: str, ks: list[int],
+    records: Records, X: np.ndarray, about: dict[str, Any], law: str, way: str, ks: list[int],
     runs: int, patience: float,
 ) -> None:  # fmt: skip
     _draw(X[:2000], law, way, 8, 0)  # loads what is needed
@@ -63,13 +63,13 @@ def _one(
     for k in ks:
         if k > len(X) // 4 or slow:
             break
-        if way in ("fast", "lazy") and not records.has(**_cell(X, name, origin, law, way, k, 0)):
+        if way in ("fast", "lazy") and not records.has(**_cell(about, law, way, k, 0)):
             _draw(X, law, way, k, 0)  # which kernels these load depends on the shape
         for run_ in range(runs):
             started = time.perf_counter()
             records.cell(
                 lambda k=k, run_=run_: _draw(X, law, way, k, run_),
-                **_cell(X, name, origin, law, way, k, run_),
+                **_cell(about, law, way, k, run_),
             )
             seconds = time.perf_counter() - started
             slow = slow or seconds > patience
@@ -77,13 +77,8 @@ def _one(
                 break
 
 
-def _cell(
-    X: np.ndarray, name: str, origin: str, law: str, way: str, k: int, run_: int
-) -> dict[str, Any]:
-    return {
-        "suite": "paper", "data": name, "origin": origin, "n": len(X), "d": X.shape[1],
-        "law": law, "way": way, "k": k, "run": run_,
-    }  # fmt: skip
+def _cell(about: dict[str, Any], law: str, way: str, k: int, run_: int) -> dict[str, Any]:
+    return {"suite": "paper", **about, "law": law, "way": way, "k": k, "run": run_}
 
 
 def _draw(X: np.ndarray, law: str, way: str, k: int, seed: int) -> dict[str, Any]:

@@ -50,12 +50,15 @@ def run(
         jobs += [("covtype", 0, k) for k in ([10] if quick else PUBLISHED)]
     bar = Bar(len(jobs) * len(METHODS) + 2)
     for name, variance, k in jobs:
-        X = mixture(variance) if name == "mixture" else load("covtype", folder, rows)[0]
+        if name == "mixture":
+            X, about = mixture(variance), {"data": name}
+        else:
+            X, about = load(name, folder, rows)
         for method, seed in METHODS.items():
             many = runs if name == "mixture" or "naive" not in method else 2
             records.cell(
                 lambda X=X, k=k, seed=seed, many=many: _costs(X, k, seed, many),
-                suite="quality", data=name, variance=variance, k=k, method=method, runs=many,
+                suite="quality", **about, variance=variance, k=k, method=method, runs=many,
             )  # fmt: skip
             bar.step(f"{name} {method} k={k}")
     for keys in ("clock", "printed"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +69,12 @@ QUICK = ("phishing", "cod-rna", "skin")
 
 def load(
     name: str, folder: Path | None, rows: int | None = None
-) -> tuple[npt.NDArray[np.float32], str]:
-    """Return the rows, and "local", "fetched" or "synthetic stand-in"."""
+) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    """Return the rows, and what a record must say about them.
+
+    That is ``data`` (the name), ``origin`` ("local", "fetched", or "synthetic" for a stand-in),
+    ``n`` and ``d``; and, where only the first rows are returned, ``of``: how many there are.
+    """
     known = SETS.get(name)
     local = _local(name, folder)
     if local is not None:
@@ -81,7 +86,11 @@ def load(
     else:
         fetched = _fetch(known)
         X, origin = (fetched, "fetched") if fetched is not None else (_stand_in(known), "synthetic")
-    return np.ascontiguousarray(X[:rows], dtype=np.float32), origin
+    used = np.ascontiguousarray(X[:rows], dtype=np.float32)
+    about = {"data": name, "origin": origin, "n": len(used), "d": used.shape[1]}
+    if len(used) < len(X):
+        about["of"] = len(X)
+    return used, about
 
 
 def _local(name: str, folder: Path | None) -> npt.NDArray[np.float32] | None:

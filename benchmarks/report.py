@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.charts import Chart, save, svg
+from benchmarks.labels import caution, count, is_as_published, label
 from benchmarks.quality import MIXTURE
 from benchmarks.records import Records
 from benchmarks.seeding import PUBLISHED
@@ -20,6 +21,13 @@ PUBLISHED_PARALLEL = {"mnist": [(32, 8.3)]}
 PUBLISHED_ABLATION = {
     "cod-rna": 0.983, "phishing": 2.313, "mnist": 1.059, "skin": 1.217, "covtype": 1.877,
 }  # fmt: skip
+
+GREEDY = (
+    "scikit-learn runs with one trial a seed (n_local_trials=1), which is k-means++. Its "
+    "default tries several rows for every seed and keeps the best: greedy k-means++, another "
+    "law, not measured here. It ends at lower costs where clusters are well separated, and at "
+    "nearly the same elsewhere (python -m benchmarks.greedy)."
+)
 
 STYLE = """
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#6a737d;--grid:#d8dee4;
@@ -40,7 +48,7 @@ circle.c4{fill:var(--c4)}.mark{stroke:var(--fg);stroke-width:2;fill:none}
 .key{display:inline-block;width:.8em;height:.8em;border-radius:50%;margin:0 .3em 0 .8em}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}
 td,th{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--grid)}
-td:first-child,th:first-child{text-align:left}.behind{color:var(--c1);font-weight:600}
+caption{text-align:left}td:first-child,th:first-child{text-align:left}.behind{color:var(--c1);font-weight:600}
 """
 
 
@@ -60,11 +68,12 @@ def write_report(out: Path, assets: Path | None = None) -> Path:
         "Less time: k-means||": _ratios(suites["paper"], "k-means||", "seconds"),
         "How it scales": _scaling(suites["scaling"]),
     }
+    named = [line["cell"] for line in lines if "data" in line["cell"]]
     body = [
         "<h1>kseeds, measured</h1>",
         f'<p class="soft">{escape(_machine(about))}</p>',
         "<p>Every ratio is against the naive algorithm in vectors on all cores, not a scalar loop. "
-        "Crosses are what the paper published.</p>",
+        f"Crosses are what the paper published. {escape(caution(named))}</p>",
     ]
     for title, charts in groups.items():
         if charts:
@@ -80,7 +89,7 @@ def write_report(out: Path, assets: Path | None = None) -> Path:
         f"</head><body><main>{''.join(body)}</main></body></html>"
     )
     path = out / "report.html"
-    path.write_text(page)
+    path.write_text(page, encoding="utf-8")
     if assets is not None:
         assets.mkdir(parents=True, exist_ok=True)
         for name, charts in zip(
@@ -115,23 +124,30 @@ def _figure(chart: Chart) -> str:
     return (
         f"<figure><strong>{escape(chart.title)}</strong> {keys}{svg(chart)}"
         f"<figcaption>{escape(chart.summary())}</figcaption>"
-        f"<details><summary>Data</summary>{_table(*chart.table())}</details></figure>"
+        f"<details><summary>Data</summary>{_table(*chart.table(), chart.title)}</details></figure>"
     )
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
+class _Behind(str):
+    """A cell in which somebody else is ahead."""
+
+    __slots__ = ()
+
+
+def _table(header: list[str], rows: list[list[str]], caption: str = "") -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     lines = []
     for row in rows:
         cells = "".join(
-            f'<td class="behind">{escape(cell[1:])}</td>'
-            if cell.startswith("!")
+            f'<td class="behind">{escape(cell)}</td>'
+            if isinstance(cell, _Behind)
             else f"<td>{escape(cell)}</td>"
             for cell in row
         )
         lines.append(f"<tr>{cells}</tr>")
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -139,11 +155,11 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 def _means(
     lines: list[dict[str, Any]], law: str, what: str
 ) -> dict[str, dict[str, dict[int, float]]]:
-    """Return data set → way → K → mean."""
+    """Return data set, labelled → way → K → mean."""
     found: dict[str, dict[str, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(dict))
     for line in lines:
         if line["law"] == law and what in line:
-            found[line["data"]][line["way"]].setdefault(line["k"], []).append(line[what])
+            found[label(line)][line["way"]].setdefault(line["k"], []).append(line[what])
     return {
         data: {
             way: {k: float(np.mean(values)) for k, values in by_k.items()}
@@ -153,9 +169,24 @@ def _means(
     }
 
 
+def _published(lines: list[dict[str, Any]], figures: dict[str, Any]) -> dict[str, Any]:
+    """Return published figures by label, for data that are what was published about."""
+    return {
+        label(line): figures[line["data"]]
+        for line in lines
+        if line["data"] in figures and is_as_published(line)
+    }
+
+
 def _ratios(lines: list[dict[str, Any]], law: str, what: str) -> list[Chart]:
     means = _means(lines, law, what)
     naive = _means(lines, law, "naive") if (law, what) == ("k-means||", "distances") else {}
+    figures: dict[str, Any] = {
+        ("k-means++", "distances"): PUBLISHED_DISTANCES,
+        ("k-means++", "seconds"): PUBLISHED_TIMES,
+        ("k-means||", "distances"): PUBLISHED_PARALLEL,
+    }.get((law, what), {})
+    published = _published(lines, figures)
     charts = []
     for data, ways in means.items():
         base = ways.get("naive", {})
@@ -168,44 +199,44 @@ def _ratios(lines: list[dict[str, Any]], law: str, what: str) -> list[Chart]:
                 drawn[way] = points
         if not drawn:
             continue
-        published: dict[str, Any] = {
-            ("k-means++", "distances"): PUBLISHED_DISTANCES,
-            ("k-means++", "seconds"): PUBLISHED_TIMES,
-            ("k-means||", "distances"): PUBLISHED_PARALLEL,
-        }.get((law, what), {})
         marks = {"published": published[data]} if data in published else {}
         charts.append(Chart(data, "K", f"naive / this, {what}", drawn, marks))
     return charts
 
 
 def _scaling(lines: list[dict[str, Any]]) -> list[Chart]:
+    """Return time and work along each axis, one chart for every setting of the others."""
+    axes = {"n": "n", "K": "k", "d": "d", "threads": "threads"}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        fixed = [f"{name} = {count(line[key])}" for name, key in axes.items()
+                 if name != line["axis"]]  # fmt: skip
+        groups[line["axis"], ", ".join(fixed)].append(line)
     charts = []
-    for axis, key in (("n", "n"), ("K", "k"), ("d", "d"), ("threads", "threads")):
-        points = sorted((float(x[key]), x["seconds"]) for x in lines if x["axis"] == axis)
-        if len(points) < 2:
-            continue
-        slope = np.polyfit(*np.log(np.array(points)).T, 1)[0]
-        drawn = {f"seconds ~ {axis}^{slope:.2f}": points}
-        work = sorted((float(x[key]), float(x["distances"])) for x in lines if x["axis"] == axis)
-        grows = np.polyfit(*np.log(np.array(work)).T, 1)[0]
-        charts.append(Chart(f"time with {axis}", axis, "seconds", drawn))
-        charts.append(Chart(f"distances with {axis}", axis, "distances",
-                            {f"distances ~ {axis}^{grows:.2f}": work}))  # fmt: skip
+    for (axis, fixed), chosen in groups.items():
+        for what, name in (("seconds", "time"), ("distances", "distances")):
+            points = sorted((float(x[axes[axis]]), float(x[what])) for x in chosen)
+            if len({x for x, _ in points}) < 2:
+                continue
+            slope = np.polyfit(*np.log(np.array(points)).T, 1)[0]
+            title = f"{name} with {axis} (synthetic rows, {fixed})"
+            charts.append(Chart(title, axis, what, {f"{what} ~ {axis}^{slope:.2f}": points}))
     return charts
 
 
 def _queue(lines: list[dict[str, Any]]) -> list[str]:
     with_queue = _means(lines, "k-means++", "seconds")
     examined = _means(lines, "k-means++", "examined")
+    published = _published(lines, PUBLISHED_ABLATION)
     rows = []
     for data, ways in with_queue.items():
         on, off = ways.get("paper", {}), ways.get("paper, no queue", {})
         for k in sorted(set(on) & set(off)):
             share = examined.get(data, {}).get("paper", {}).get(k)
-            published = PUBLISHED_ABLATION.get(data) if k == 4096 else None
+            beside = published.get(data) if k == 4096 else None
             rows.append([
                 data, str(k), "" if share is None else f"{share:.3%}", f"{off[k] / on[k]:.3f}",
-                "" if published is None else f"{published:.3f}",
+                "" if beside is None else f"{beside:.3f}",
             ])  # fmt: skip
     header = ["data", "K", "queue examined a round", "time without / with queue", "published"]
     return ["<h2>The queue</h2>", _table(header, rows)] if rows else []
@@ -228,12 +259,12 @@ def _peers(lines: list[dict[str, Any]]) -> list[str]:
         rows, ratios = [], []
         for line in chosen:
             ours = line["best"]["kseeds"]
-            row = [line["data"], str(line["k"]), f"{ours * 1e3:.4g}"]
+            row = [label(line), str(line["k"]), f"{ours * 1e3:.4g}"]
             for name in names:
                 theirs = line["best"].get(name)
                 behind = theirs is not None and theirs < ours
                 text = "left out" if theirs is None else f"{theirs / ours:.1f}×"
-                row.append(f"!{text}" if behind else text)
+                row.append(_Behind(text) if behind else text)
             rivals = [line["best"][name] for name in names if name in line["best"]]
             if rivals:
                 ratios.append(min(rivals) / ours)
@@ -244,26 +275,36 @@ def _peers(lines: list[dict[str, Any]]) -> list[str]:
         if not rows:
             continue
         header = ["data", "K", "kseeds, ms", *names, *(f"cost, {n}" for n in ("kseeds", *names))]
-        mean = float(np.exp(np.mean(np.log(ratios)))) if ratios else float("nan")
-        first = sum(ratio >= 1 for ratio in ratios)
         out += [
-            f"<h2>Peers: {law}</h2><p>Their time over ours (both on all cores, best of three, "
-            f"steady state); cost after seeding / after five iterations of Lloyd. Against the "
-            f"fastest of them: {mean:.1f}× in geometric mean, first in {first} of {len(ratios)} "
-            "cells.</p>",
+            f"<h2>Peers: {law}</h2><p>Peers of {law}: their time over ours (both on all cores, "
+            "best of three, steady state); cost after seeding / after five iterations of Lloyd. "
+            f"{_against(ratios)} {escape(caution(chosen))}</p>",
+            f"<p>{GREEDY}</p>" if "scikit-learn" in names else "",
             _table(header, rows),
             *_first_calls(law, chosen, ["kseeds", *names]),
         ]
     return out
 
 
+def _against(ratios: list[float]) -> str:
+    """Say how the fastest of the peers compares, if one was measured."""
+    if not ratios:
+        return "No peer was measured; install some to compare with (see benchmarks/peers.py)."
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    first = sum(ratio >= 1 for ratio in ratios)
+    return (
+        f"Against the fastest of them: {mean:.1f}× in geometric mean, first in {first} of "
+        f"{len(ratios)} cells."
+    )
+
+
 def _first_calls(law: str, lines: list[dict[str, Any]], names: list[str]) -> list[str]:
     """Return the times of the first calls, which may load or compile something."""
     rows = [
         [
-            line["data"],
+            label(line),
             str(line["k"]),
-            *(f"{line['first'].get(n, np.nan) * 1e3:.4g}" for n in names),
+            *(f"{line['first'][n] * 1e3:.4g}" if n in line["first"] else "left out" for n in names),
         ]
         for line in lines
     ]
@@ -275,16 +316,18 @@ def _quality(lines: list[dict[str, Any]]) -> list[str]:
     rows = []
     for line in lines:
         seed, final = np.array(line["seed"]), np.array(line["final"])
-        half = 1.96 * seed.std(ddof=1) / np.sqrt(len(seed))
-        name = line["data"] + (f" R={line['variance']:g}" if line["data"] == "mixture" else "")
+        spread = ""
+        if len(seed) > 1:
+            spread = f" ± {1.96 * seed.std(ddof=1) / np.sqrt(len(seed)):.2g}"
+        name = label(line) + (f" R={line['variance']:g}" if line["data"] == "mixture" else "")
         published = ""
-        if "++" in line["method"]:
-            if line["data"] == "covtype":
-                published = f"{PUBLISHED.get(line['k'], np.nan):.4g}"
-            else:
+        if "++" in line["method"] and is_as_published(line):
+            if line["data"] == "covtype" and line["k"] in PUBLISHED:
+                published = f"{PUBLISHED[line['k']]:.4g}"
+            elif line["data"] == "mixture":
                 published = " / ".join(f"{v:.3g}" for v in MIXTURE[int(line["variance"])])
         rows.append([
-            name, str(line["k"]), line["method"], f"{seed.mean():.4g} ± {half:.2g}",
+            name, str(line["k"]), line["method"], f"{seed.mean():.4g}{spread}",
             f"{np.median(seed):.4g}", f"{final.mean():.4g}", published,
         ])  # fmt: skip
     header = ["data", "k", "method", "seed cost (95 %)", "median", "after Lloyd", "published"]

@@ -93,14 +93,3 @@ def test_a_browser_shows_it(out):
     from matplotlib.image import imread
 
     assert np.ptp(imread(picture)) > 0.5  # not a blank page
-
-
-def test_stand_ins_are_labelled(monkeypatch):
-    from benchmarks import registry
-
-    monkeypatch.setitem(registry.SETS, "tiny", registry.DataSet(500, 4, "local", "none"))
-    X, origin = registry.load("tiny", None)
-    assert X.shape == (500, 4)
-    assert origin == "synthetic"
-    with pytest.raises(ValueError, match="not in the registry"):
-        registry.load("nothing", None)

@@ -1,4 +1,4 @@
-"""Examples in docstrings and in the README run as they stand."""
+"""Examples in docstrings and documents run as they stand, and show what they say they do."""
 
 from __future__ import annotations
 
@@ -32,13 +32,28 @@ def test_the_public_functions_have_examples():
         assert ">>>" in getattr(kseeds, name).__doc__
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/exactness.md"])
-def test_python_blocks_run(document, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run_blocks(document):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.S)
     assert blocks
     for block in blocks:
         exec(compile(block, document, "exec"), {})
+
+
+def test_python_blocks_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks("README.md")
+
+
+def test_the_counter_example_convinces(capsys):
+    """The law lies within the error of the clock keys, and ten errors off the printed ones."""
+    run_blocks("docs/exactness.md")
+    printed = re.findall(
+        r"(\w+): ([\d.]+) ± ([\d.]+), the law says ([\d.]+)", capsys.readouterr().out
+    )
+    off = {keys: (float(law) - float(mean)) / float(error) for keys, mean, error, law in printed}
+    assert off.keys() == {"clock", "printed"}
+    assert abs(off["clock"]) < 4
+    assert off["printed"] > 10
 
 
 def test_links_between_documents_lead_somewhere():

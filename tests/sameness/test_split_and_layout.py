@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,25 +12,77 @@ import pytest
 from scipy import sparse
 
 from kseeds import kmeans_parallel, kmeans_plusplus
+from kseeds.methods import table
+from kseeds.nearest import WAYS
 from kseeds.randomness import Purpose, Stream, maxima_of
+from kseeds.threads import BLOCK_ROWS, Workers, blocks_of
 
 FUNCTIONS = [kmeans_plusplus, kmeans_parallel]
 ALGORITHMS = ["naive", "paper"]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_threads_change_nothing(function, algorithm):
-    X = np.random.default_rng(0).normal(size=(150_000, 2)).astype(np.float32)
-    keywords = {"random_state": 3, "algorithm": algorithm}
+@pytest.fixture
+def threads(monkeypatch):
+    """Collect, for every piece of work that was split among threads, which threads took part.
+
+    A first block waits for a second thread to take one: a machine that is busy may otherwise leave
+    everything to the calling thread, and nothing would have been tested.
+    """
+    collected = []
+    over_blocks = Workers.over_blocks
+
+    def recorded(workers, task, n_rows, block_rows=BLOCK_ROWS):
+        if workers.n_threads == 1 or len(blocks_of(n_rows, block_rows)) == 1:
+            return over_blocks(workers, task, n_rows, block_rows)
+        here, several = set(), threading.Event()
+        collected.append(here)
+
+        def watched(start, stop):
+            here.add(threading.current_thread().name)
+            if len(here) > 1:
+                several.set()
+            several.wait(10)
+            return task(start, stop)
+
+        return over_blocks(workers, watched, n_rows, block_rows)
+
+    monkeypatch.setattr(Workers, "over_blocks", recorded)
+    return collected
+
+
+@pytest.mark.parametrize(
+    ("function", "algorithm", "options"),
+    [
+        (function, algorithm, options)
+        for function, algorithms in (
+            (kmeans_plusplus, table.PLUSPLUS), (kmeans_parallel, table.PARALLEL),
+        )
+        for algorithm in algorithms
+        # Plain kernels use one thread, and so small a job may get them; the others are asked for.
+        for options in {"lazy": [{"kernels": "compiled"}], "fast": [{"way": w} for w in WAYS]}.get(
+            algorithm, [{}]
+        )
+    ],
+)  # fmt: skip
+def test_threads_change_nothing(function, algorithm, options, threads):
+    columns = 32 if algorithm == "lazy" else 8  # lazy k-means++ leaves small work to one thread
+    X = np.random.default_rng(0).normal(size=(2 * BLOCK_ROWS + 19_000, columns)).astype(np.float32)
+    keywords = {"random_state": 3, "algorithm": algorithm, **options}
     if function is kmeans_parallel:
         keywords["rounds"] = 2
     one = function(X, 6, n_threads=1, **keywords)
+    one_potential = one.potential
+    assert not threads
     three = function(X, 6, n_threads=3, **keywords)
+    # The oracle of k-means++ is plain NumPy from end to end.
+    assert bool(threads) == ((function, algorithm) != (kmeans_plusplus, "naive"))
     assert one.indices.tolist() == three.indices.tolist()
-    assert one.potential == three.potential
     assert one.work == three.work
+    assert one_potential == three.potential
     np.testing.assert_array_equal(one.labels, three.labels)
+    np.testing.assert_array_equal(one.distances, three.distances)
+    assert threads
+    assert all(len(names) > 1 for names in threads)
 
 
 def _containers(X):

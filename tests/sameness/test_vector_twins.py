@@ -1,0 +1,186 @@
+"""Every vector instruction and its twin in NumPy do the same, on random rows.
+
+With ``NUMBA_DISABLE_JIT=1`` the twins take the place of the instructions, so a twin that differs
+would have coverage runs and debuggers follow another program. The twins are always called directly
+here, beside the instruction compiled into a small kernel, in one process.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from kseeds.compile import kernel
+from kseeds.layout import COLUMNS, LANES
+from kseeds.vectors import columns, interpreted, rows
+
+TERMS = ("square", "abs", "square_of_sum", "max_abs")
+WIDTHS = (1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 40, 64, 100)
+LARGE = {np.float32: 3e19, np.float64: 1e160}  # the squares of these overflow
+
+every_width = pytest.mark.parametrize("d", WIDTHS)
+both_types = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def compiled(function, arity):
+    """Return a kernel that does nothing but call an instruction of so many arguments."""
+    names = ", ".join(f"a{n}" for n in range(arity))
+    scope = {"function": function}
+    exec(f"def call({names}):\n    return function({names})", scope)
+    # Not from a file, so there is no place for a cache of it.
+    return kernel(scope["call"])
+
+
+LANE_SUMS = {term: compiled(rows.lane_sum(term), 4) for term in TERMS}
+WEIGHTED_SUM = compiled(rows.weighted_sum(), 4)
+COLUMN_SUMS = compiled(columns.column_sums(), 6)
+BOX_SUMS = compiled(columns.box_sums(), 8)
+MEET_PAIR = compiled(columns.meet_pair(), 9)
+GROUP_MINIMA = compiled(columns.group_minima(), 7)
+
+
+def values(rng, shape, dtype, kind="random"):
+    """Return random values over several orders of magnitude; or from a grid, which gives ties."""
+    if kind == "grid":
+        return rng.integers(-2, 3, size=shape).astype(dtype)
+    return (rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4, size=shape)).astype(dtype)
+
+
+def test_every_twin_is_compared_here():
+    twins = {
+        name
+        for name, function in inspect.getmembers(interpreted, inspect.isfunction)
+        if function.__module__ == interpreted.__name__ and not name.startswith("_")
+    }
+    assert twins == {
+        "lane_sum", "weighted_sum", "column_sums", "box_sums", "meet_pair", "group_minima",
+    }  # fmt: skip
+
+
+@every_width
+@both_types
+@pytest.mark.parametrize("term", TERMS)
+def test_lane_sum(term, dtype, d):
+    rng = np.random.default_rng(d)
+    A, B = values(rng, (5, d), dtype), values(rng, (4, d), dtype)
+    A[4] *= LARGE[dtype]
+    twin = interpreted.lane_sum(term)
+    for i in range(len(A)):
+        for j in range(len(B)):
+            found = LANE_SUMS[term](A, i, B, j)
+            assert dtype(found) == twin(A, i, B, j)
+
+
+@both_types
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("length", [0, 1, 7, 15, 16, 17, 48, 64, 100])
+def test_weighted_sum(dtype, weighted, length):
+    rng = np.random.default_rng(length)
+    q = np.abs(values(rng, 200, dtype))
+    w = rng.random(200) * 10.0 ** rng.integers(-8, 8, 200) if weighted else np.empty(0)
+    for start in (0, 3):
+        found = WEIGHTED_SUM(q, w, start, start + length)
+        twin = interpreted.weighted_sum(q, w, start, start + length)
+        assert found == twin
+
+
+@every_width
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+@pytest.mark.parametrize("limit", ["none", "some", "all"])
+def test_column_sums(dtype, d, kind, limit):
+    rng = np.random.default_rng(d)
+    A, T = values(rng, (3, d), dtype, kind), values(rng, (d, 3 * COLUMNS), dtype, kind)
+    for i, first in ((0, 0), (1, COLUMNS), (2, 2 * COLUMNS)):
+        whole, limits = np.empty(COLUMNS, dtype), np.full(COLUMNS, np.inf, dtype)
+        assert interpreted.column_sums(A, i, T, first, limits, whole)
+        if limit == "all":
+            limits[:] = 0
+        elif limit == "some":
+            limits[:] = np.where(np.arange(COLUMNS) == 5, whole * 2 + 1, whole / 2)
+        mine, twin = np.empty(COLUMNS, dtype), np.empty(COLUMNS, dtype)
+        below = COLUMN_SUMS(A, i, T, first, limits, mine)
+        assert below == interpreted.column_sums(A, i, T, first, limits, twin) == (limit != "all")
+        if below:  # else the instruction may have given up, with sums that are not finished
+            np.testing.assert_array_equal(mine, twin)
+        else:
+            assert (mine >= limits).all()
+            assert (mine <= twin).all()
+
+
+def test_column_sums_of_a_later_group_of_rows():
+    """``first`` may lead beyond the columns of a row of T: to the group that comes next."""
+    rng = np.random.default_rng(0)
+    A, T = values(rng, (1, 5), np.float32), values(rng, (15, COLUMNS), np.float32)
+    limits = np.full(COLUMNS, np.inf, np.float32)
+    mine, twin = np.empty(COLUMNS, np.float32), np.empty(COLUMNS, np.float32)
+    COLUMN_SUMS(A, 0, T, 10 * COLUMNS, limits, mine)
+    interpreted.column_sums(A, 0, T, 10 * COLUMNS, limits, twin)
+    np.testing.assert_array_equal(mine, twin)
+    assert mine.tolist() != [0.0] * COLUMNS
+
+
+@every_width
+@both_types
+@pytest.mark.parametrize("added", [0, 1])
+def test_box_sums(dtype, d, added):
+    rng = np.random.default_rng(d)
+    T = values(rng, (d, 2 * COLUMNS), dtype)
+    corners = values(rng, (2, 3, d), dtype)
+    if added:  # norms are not negative
+        T[-1], corners[..., -1] = np.abs(T[-1]), np.abs(corners[..., -1])
+    lower, upper = corners.min(axis=0), corners.max(axis=0)
+    for t, first in ((0, 0), (2, COLUMNS)):
+        mine, twin = np.full((2, 2, 2 * COLUMNS), -1, dtype)
+        least = BOX_SUMS(lower, upper, t, T, first, added, mine[0], mine[1])
+        wanted = interpreted.box_sums(lower, upper, t, T, first, added, twin[0], twin[1])
+        np.testing.assert_array_equal(mine, twin)
+        assert dtype(least) == wanted == mine[1, first : first + COLUMNS].min()
+
+
+@pytest.mark.parametrize("d", [d for d in WIDTHS if d < LANES])  # it is for few coordinates
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+@pytest.mark.parametrize("numbers", [(3, 9), (9, 3), (2**31 - 2, 2**31 - 1)])
+def test_meet_pair(dtype, d, kind, numbers):
+    rng = np.random.default_rng(d)
+    A, T = values(rng, (4, d), dtype, kind), values(rng, (d, 2 * COLUMNS), dtype, kind)
+    A[3] = A[1]  # a pair of equal centres ties in every column
+    for i, k in ((0, 1), (1, 3), (3, 2)):
+        sums = np.empty(COLUMNS, dtype)
+        interpreted.column_sums(A, i, T, COLUMNS, np.zeros(COLUMNS, dtype), sums)
+        best = sums * rng.choice(np.array([0.5, 1.0, 2.0], dtype), COLUMNS)
+        best[::7] = np.inf
+        near = rng.integers(0, 12, COLUMNS).astype(np.int32)
+        mine, twin = (best.copy(), near.copy()), (best.copy(), near.copy())
+        MEET_PAIR(A, i, k, T, COLUMNS, *numbers, *mine)
+        interpreted.meet_pair(A, i, k, T, COLUMNS, *numbers, *twin)
+        np.testing.assert_array_equal(mine[0], twin[0])
+        np.testing.assert_array_equal(mine[1], twin[1])
+        assert (mine[1] != near).any()
+
+
+@every_width
+@both_types
+@pytest.mark.parametrize("limit", ["none", "all"])
+def test_group_minima(dtype, d, limit):
+    """Fused multiply-adds round less often, so sums agree up to rounding, and limits rule out."""
+    rng = np.random.default_rng(d)
+    tile, T = values(rng, (d, COLUMNS), dtype), values(rng, (d, 3 * LANES), dtype)
+    limits = np.full(COLUMNS, np.inf if limit == "none" else -1.0, dtype)
+    mine, twin = np.zeros((2, 2 * LANES, COLUMNS), dtype)
+    least, wanted = np.zeros((2, 2, COLUMNS), dtype)
+    GROUP_MINIMA(tile, T, 2 * LANES, limits, mine, least, 1)
+    interpreted.group_minima(tile, T, 2 * LANES, limits, twin, wanted, 1)
+    slack = 4 * (d + 2) * np.finfo(dtype).eps
+    if limit == "none":
+        np.testing.assert_allclose(mine, twin, rtol=slack)
+        np.testing.assert_allclose(least, wanted, rtol=slack)
+    else:
+        assert (mine <= twin * (1 + slack)).all()
+        assert (mine[LANES:] > limits).all()
+    np.testing.assert_array_equal(least[1], mine[LANES:].min(axis=0))
+    assert not mine[:LANES].any()
+    assert not least[0].any()
