@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from click.testing import Result
 from typer.testing import CliRunner
 
 from kseeds.cli.commands import app
@@ -16,11 +16,11 @@ from kseeds.cli.commands import app
 X = np.random.default_rng(0).normal(size=(300, 3))
 
 
-def run(*words: object) -> Result:
+def run(*words: object) -> Any:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def seed(*words: object) -> Result:
+def seed(*words: object) -> Any:
     """Run ``kseeds seed``, which must succeed."""
     done = run("seed", *words)
     assert done.exit_code == 0, (done.output, done.exception)

@@ -145,6 +145,13 @@ def test_a_folder_in_place_of_a_file(tmp_path, monkeypatch, name):
     assert refused("seed", name, "-k", 3) == f"kseeds: {name} cannot be read: Is a directory."
 
 
+@pytest.mark.parametrize("name", ["x.npy", "x.csv", "x.parquet"])
+def test_a_pipe_is_not_waited_for(tmp_path, name):
+    """Files are read more than once, which would lose what a pipe gave the first time."""
+    os.mkfifo(tmp_path / name)
+    assert "is not a regular file" in refused("seed", tmp_path / name, "-k", 3)
+
+
 def test_an_empty_folder_of_parquet_files(tmp_path):
     (tmp_path / "x.parquet").mkdir()
     refused("seed", tmp_path / "x.parquet", "-k", 3)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv as plain_csv
 import os
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from kseeds.cli.csv_files import decide_header
 from kseeds.cli.reading import read_rows
-from tests.cli.common import X, refused, seed
+from tests.cli.common import X, refused, run, seed
 
 
 def written(path):
@@ -105,13 +108,14 @@ def test_one_line_is_one_row(tmp_path, text):
 
 
 def test_lines_longer_than_a_block(tmp_path):
-    """A row of a hundred thousand numbers is a legitimate row."""
-    wide = np.random.default_rng(1).normal(size=(3, 100_000))
-    names = ",".join(f"a rather long name {j}" for j in range(wide.shape[1]))
-    np.savetxt(tmp_path / "x.csv", wide, delimiter=",", header=names, comments="")
+    """A hundred thousand numbers in a line are legitimate; few long ones are quicker to test."""
+    wide = np.random.default_rng(1).integers(0, 9, size=(3, 2_000))
+    names = ["n" * 900 + str(j) for j in range(wide.shape[1])]
+    lines = [names, *(["0" * 900 + str(value) for value in row] for row in wide)]
+    (tmp_path / "x.csv").write_text("".join(",".join(line) + "\n" for line in lines))
     rows = read_rows(tmp_path / "x.csv")
-    assert rows.columns == names.split(",")
-    assert [column.to_pylist() for column in rows.values.columns[:2]] == wide.T[:2].tolist()
+    assert rows.columns == names
+    np.testing.assert_array_equal(np.column_stack(rows.values.columns), wide)
 
 
 def test_a_column_named_row_is_kept_beside_the_row_numbers(tmp_path):
@@ -180,3 +184,53 @@ def test_columns_of_whole_numbers_and_truth_values(tmp_path):
     seed(tmp_path / "x.csv", "-k", 20, "-o", tmp_path / "y.csv")
     rows = written(tmp_path / "y.csv")
     np.testing.assert_array_equal(rows[:, 1:], [[i, i % 2, i / 4] for i in rows[:, 0].astype(int)])
+
+
+NAMES = st.sampled_from(
+    ["row", "row_number", "row_number_2", "a", "A", "0", "1", "2", "", " ", "1.5", "nan", "NA",
+     "true", "größe", "a,b", 'a"b', "'", "#", "x0", "1_0", "=1+1", "\\", "\u2028", "a b "]
+)  # fmt: skip
+VALUES = st.floats(-1e9, 1e9) | st.integers(-9, 9)
+
+
+@settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_no_name_and_no_row_is_ever_lost(tmp_path, data):
+    """Whatever the first line looks like: every line is a row, or a header and said to be one."""
+    names = data.draw(st.lists(NAMES, min_size=1, max_size=4))
+    row = st.lists(VALUES, min_size=len(names), max_size=len(names))
+    rows = data.draw(st.lists(row, min_size=1, max_size=6))
+    header = data.draw(st.sampled_from(["--header", "--no-header", None]))
+    lines = [names, *rows] if header == "--header" else rows
+    if header is None and data.draw(st.booleans()):
+        lines = [names, *rows]
+    with open(tmp_path / "x.csv", "w", newline="") as file:
+        plain_csv.writer(file, quoting=data.draw(st.sampled_from([0, 1]))).writerows(lines)
+    done = run(
+        "seed", tmp_path / "x.csv", "-k", 1, "-o", tmp_path / "y.csv", *filter(None, [header])
+    )
+    first = [str(field) for field in lines[0]]
+    is_header, note = decide_header(first) if header is None else (header == "--header", None)
+    said = [line for line in done.stderr.splitlines() if "the first line of" in line]
+    assert len(said) == (note is not None and done.exit_code == 0)
+    if done.exit_code:
+        # No rows, or a first line of missing values or words that is read as a row.
+        assert isinstance(done.exception, SystemExit), done.exception
+        assert len(lines) == 1 or not is_header
+        return
+    count = len(lines) - is_header
+    seed(tmp_path / "x.csv", "-k", count, "-o", tmp_path / "y.csv", *filter(None, [header]))
+    found = csv.read_csv(tmp_path / "y.csv")
+    kept = first if is_header else [f"x{j}" for j in range(len(first))]
+    assert found.column_names[1:] == kept
+    assert found.column_names[0] not in kept
+    numbers = found.column(0).to_pylist()
+    assert sorted(numbers) == list(range(count))
+    for number, *values in zip(*(column.to_pylist() for column in found.columns), strict=True):
+        expected = [float(value) for value in lines[number + is_header]]
+        assert [float(value) for value in values] == expected

@@ -46,10 +46,14 @@ def decide_header(fields: list[str]) -> tuple[bool, str | None]:
     columns without names, so they are a header. Whoever wrote a line that could be either must
     be told, or a row could be lost or made up without a word.
     """
+    from pyarrow import csv
+
     counted = [str(j) for j in range(len(fields))]
     if fields == counted or fields == ["", *counted[:-1]] != [""]:
         return True, "is taken as the header that pandas writes; use --no-header if it is a row."
-    values = [_is_value(field) for field in fields]
+    known = csv.ConvertOptions()
+    spelled = {*known.null_values, *known.true_values, *known.false_values}
+    values = [_is_value(field, spelled) for field in fields]
     if all(values):
         return False, "has no names and is read as a row; use --header if it is a header."
     if any(value and field.strip() for value, field in zip(values, fields, strict=True)):
@@ -57,13 +61,10 @@ def decide_header(fields: list[str]) -> tuple[bool, str | None]:
     return True, None
 
 
-def _is_value(text: str) -> bool:
-    """Tell whether a field would be read as a number, a truth value or a missing value."""
-    from pyarrow import csv
-
+def _is_value(text: str, spelled: set[str]) -> bool:
+    """Tell whether a field would be read as a number or is one of the ``spelled`` values."""
     text = text.strip()
-    known = csv.ConvertOptions()
-    if text in (*known.null_values, *known.true_values, *known.false_values):
+    if text in spelled:
         return True
     try:
         float(text)

@@ -66,6 +66,8 @@ def read_rows(path: Path, weights: str | None = None, header: bool | None = None
     if header is not None and kind != ".csv":
         raise ValueError(f"--header and --no-header are for .csv files; leave them out for {path}.")
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ValueError(f"{path} is not a regular file; save the rows to one first.")
         if kind == ".npy":
             return _read_npy(path, weights)
         table, notes = read_csv(path, header) if kind == ".csv" else _read_parquet(path)
@@ -124,8 +126,11 @@ def _read_parquet(path: Path) -> tuple[Any, list[str]]:
     if not path.exists():
         raise FileNotFoundError("No such file or directory")
     try:
-        # A single file may have two columns of one name, which only this reader accepts.
-        table = parquet.read_table(path) if path.is_dir() else parquet.ParquetFile(path).read()
+        if path.is_dir():
+            table = parquet.read_table(path)
+        else:  # may have two columns of one name, which only this reader accepts
+            with parquet.ParquetFile(path) as file:
+                table = file.read()
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as .parquet: {reason(error)}.") from error
     if table.num_rows == 0:
