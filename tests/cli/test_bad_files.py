@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
-from tests.cli.common import X, listing, refused, run
+from tests.cli.common import X, listing, refused, run, start
 
 
 def saved(array, **options) -> bytes:
@@ -149,7 +149,14 @@ def test_a_folder_in_place_of_a_file(tmp_path, monkeypatch, name):
 def test_a_pipe_is_not_waited_for(tmp_path, name):
     """Files are read more than once, which would lose what a pipe gave the first time."""
     os.mkfifo(tmp_path / name)
-    assert "is not a regular file" in refused("seed", tmp_path / name, "-k", 3)
+    process = start("", "seed", tmp_path / name, "-k", 3)
+    try:
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 1
+    assert "is not a regular file" in errors
 
 
 def test_an_empty_folder_of_parquet_files(tmp_path):

@@ -165,6 +165,7 @@ def test_demo_checks_where_the_picture_goes_before_the_work(tmp_path, monkeypatc
 )
 def test_what_is_not_installed_is_named(files, monkeypatch, words, module):
     monkeypatch.chdir(files)
+    monkeypatch.setattr("kseeds.cli.commands._blobs", None)  # it must show before the work
     for name in [name for name in sys.modules if name.partition(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
