@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +41,24 @@ def refused(*words: object) -> str:
     return line
 
 
-def start(code: str, *words: object) -> subprocess.Popen[str]:
-    """Start the command line in a process of its own, after some code."""
+@contextmanager
+def started(code: str, *words: object) -> Iterator[subprocess.Popen[str]]:
+    """Run the command line in a process of its own, after some code, for a minute at most."""
     script = f"import sys\n{code}\nfrom kseeds.cli import main\nmain()"
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", script, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=dict(os.environ),
     )
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        yield process
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
 
 
 def listing(folder: Path) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
-from tests.cli.common import X, listing, refused, run, start
+from tests.cli.common import X, listing, refused, run, started
 
 
 def saved(array, **options) -> bytes:
@@ -149,12 +149,8 @@ def test_a_folder_in_place_of_a_file(tmp_path, monkeypatch, name):
 def test_a_pipe_is_not_waited_for(tmp_path, name):
     """Files are read more than once, which would lose what a pipe gave the first time."""
     os.mkfifo(tmp_path / name)
-    process = start("", "seed", tmp_path / name, "-k", 3)
-    try:
+    with started("", "seed", tmp_path / name, "-k", 3) as process:
         _, errors = process.communicate(timeout=30)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 1
     assert "is not a regular file" in errors
 

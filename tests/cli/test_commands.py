@@ -12,7 +12,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from kseeds import Seeding, kmeans_plusplus
-from tests.cli.common import X, refused, run, seed, start
+from tests.cli.common import X, refused, run, seed, started
 
 
 @pytest.fixture
@@ -188,14 +188,10 @@ def test_ctrl_c_is_one_line_and_130(files, moment):
         "read_rows": "import kseeds.cli.commands as c\nc.read_rows = pause\n",
         "kmeans_plusplus": "import kseeds.cli.commands as c\nc.METHODS['plusplus'] = pause\n",
     }[moment]
-    process = start(pause + hook, "seed", files / "x.npy", "-k", 3, "-o", files / "y.csv")
-    try:
+    with started(pause + hook, "seed", files / "x.npy", "-k", 3, "-o", files / "y.csv") as process:
         assert process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130
     assert errors == "kseeds: interrupted.\n"
     assert not (files / "y.csv").exists()

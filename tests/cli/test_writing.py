@@ -13,7 +13,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from kseeds import kmeans_plusplus
-from tests.cli.common import X, listing, refused, run, seed, start
+from tests.cli.common import X, listing, refused, run, seed, started
 
 KINDS = ("npy", "csv", "parquet")
 
@@ -197,15 +197,11 @@ def test_signals_in_the_middle_of_a_write(folder, number, code):
         "    file.write(b'half'); file.flush(); print('here', flush=True); time.sleep(60)\n"
         "numpy.save = save\n"
     )
-    process = start(hook, "seed", "x.npy", "-k", 3, "-o", "y.npy")
-    try:
+    with started(hook, "seed", "x.npy", "-k", 3, "-o", "y.npy") as process:
         assert process.stdout.readline() == "here\n"
         assert len(listing(folder)) == len(before) + 1
         process.send_signal(number)
         _, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == code
     assert "Traceback" not in errors
     assert listing(folder) == before
