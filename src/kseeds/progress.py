@@ -48,21 +48,28 @@ class _Line:
     def __init__(self) -> None:
         self._start = self._shown = time.perf_counter()
         self._open = False
+        self._pending: tuple[int, int, str] | None = None
 
     def update(self, done: int, total: int, unit: str) -> None:
+        self._pending = (done, total, unit)
+        if time.perf_counter() - self._shown >= 0.1:
+            self._show(done, total, unit)
+
+    def _show(self, done: int, total: int, unit: str) -> None:
         now = time.perf_counter()
-        if now - self._shown < 0.1:
-            return
-        self._shown, self._open = now, True
-        rate = max(done, 1) / (now - self._start)
+        self._shown, self._open, self._pending = now, True, None
+        rate = max(done, 1) / max(now - self._start, 1e-9)
         left = (total - done) / rate
         text = f"\rkseeds: {done}/{total} {unit}, {rate:.3g}/s, {left:.0f} s left "
         sys.stderr.write(text.ljust(70))
         sys.stderr.flush()
 
     def close(self) -> None:
-        if self._open:
-            sys.stderr.write("\n")
+        if not self._open:
+            return
+        if self._pending is not None:  # the last step came too soon after the one before it
+            self._show(*self._pending)
+        sys.stderr.write("\n")
 
 
 class _RichBar:

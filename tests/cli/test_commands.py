@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
-from typer.testing import CliRunner
 
-from kseeds import kmeans_plusplus
-from kseeds.cli.commands import app
-
-X = np.random.default_rng(0).normal(size=(300, 3))
-
-
-def run(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
+from kseeds import Seeding, kmeans_plusplus
+from tests.cli.common import X, refused, run, seed, started
 
 
 @pytest.fixture
@@ -32,75 +29,172 @@ def files(tmp_path):
 @pytest.mark.parametrize("source", ["x.npy", "x.csv", "x.parquet"])
 @pytest.mark.parametrize("target", ["y.npy", "y.csv", "y.parquet"])
 def test_seed_reads_and_writes(files, source, target):
-    done = run("seed", files / source, "-k", 7, "-o", files / target, "--random-state", 3)
-    assert done.exit_code == 0, done.output
+    seed(files / source, "-k", 7, "-o", files / target, "--random-state", 3)
     plain = kmeans_plusplus(X, 7, random_state=3)
-    assert f"{plain.potential:.6g}" in done.output
     if target == "y.npy":
         written = np.load(files / target)
     else:
         reader = csv.read_csv if target == "y.csv" else parquet.read_table
         table = reader(files / target)
+        names = ["x0", "x1", "x2"] if source == "x.npy" else ["a", "b", "c"]
+        assert table.column_names == ["row", *names]
         assert table["row"].to_pylist() == plain.indices.tolist()
         written = np.column_stack([table[name] for name in table.column_names[1:]])
-    np.testing.assert_allclose(written, plain.centers)
+    np.testing.assert_array_equal(written, plain.centers)
 
 
-def test_a_csv_without_a_header_keeps_its_first_row(tmp_path):
-    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
-    done = run("seed", tmp_path / "x.csv", "-k", 4, "-o", tmp_path / "y.csv")
-    assert done.exit_code == 0, done.output
-    assert "300 of 3 columns" in done.output
-    assert csv.read_csv(tmp_path / "y.csv").column_names == ["row", "x0", "x1", "x2"]
+def test_a_folder_of_parquet_files(files):
+    folder = files / "parts.parquet"
+    folder.mkdir()
+    for part in range(3):
+        rows = X[part * 100 : (part + 1) * 100]
+        table = pa.table({name: rows[:, c] for c, name in enumerate("abc")})
+        parquet.write_table(table, folder / f"part-{part}.parquet")
+    seed(folder, "-k", 7, "-o", files / "y.npy", "--random-state", 3)
+    np.testing.assert_array_equal(
+        np.load(files / "y.npy"), kmeans_plusplus(X, 7, random_state=3).centers
+    )
 
 
 def test_weights_come_from_a_column(files):
     out = files / "y.csv"
     words = ("-k", 5, "--weights", "w", "--random-state", 1, "-o", out)
-    done = run("seed", files / "weighted.parquet", *words)
-    assert done.exit_code == 0, done.output
+    seed(files / "weighted.parquet", *words)
     plain = kmeans_plusplus(X, 5, sample_weight=np.arange(300) % 3, random_state=1)
     assert csv.read_csv(out)["row"].to_pylist() == plain.indices.tolist()
 
 
 def test_the_other_method(files):
-    done = run("seed", files / "x.npy", "-k", 5, "--method", "parallel")
-    assert done.exit_code == 0, done.output
+    done = seed(files / "x.npy", "-k", 5, "--method", "parallel")
     assert "kmeans_parallel" in done.output
+
+
+def unasked(self):
+    raise AssertionError("paid for what nobody asked for")
+
+
+def test_labels_and_potential_are_not_computed_unasked(files, monkeypatch):
+    for name in ("labels", "distances", "potential"):
+        monkeypatch.setattr(Seeding, name, property(unasked))
+    done = seed(files / "x.npy", "-k", 5, "-o", files / "y.csv")
+    assert "│ potential" not in done.output
+
+
+def test_the_potential_on_request_with_its_own_seconds(files, monkeypatch):
+    plain = kmeans_plusplus(X, 7, random_state=3)
+    done = seed(files / "x.npy", "-k", 7, "--random-state", 3, "--potential")
+    assert f"{plain.potential:.6g}, in another" in done.output
+    monkeypatch.setattr(Seeding, "potential", property(lambda self: time.sleep(0.05) or 1.0))
+    done = seed(files / "x.npy", "-k", 7, "--random-state", 3, "--potential")
+    assert float(done.output.split("in another ")[1].split()[0]) >= 0.05
+
+
+def test_a_file_that_changed_meanwhile(files, monkeypatch):
+    def changed(self):
+        raise RuntimeError("X has changed since.")
+
+    monkeypatch.setattr(Seeding, "potential", property(changed))
+    done = run("seed", files / "x.npy", "-k", 7, "--potential")
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1] == "kseeds: X has changed since."
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["x.txt", "-k", 3], "use one of .npy, .csv, .parquet"),
-        (["missing.npy", "-k", 3], "No such file"),
         (["x.npy", "-k", 301], "n_clusters=301 is more than the 300 rows of X"),
         (["x.npy", "-k", 3, "--metric", "odd"], "metric='odd' is unknown"),
         (["x.npy", "-k", 3, "--weights", "w"], "names a column, but"),
         (["x.csv", "-k", 3, "--weights", "w"], "it has a, b, c"),
-        (["x.npy", "-k", 3, "-o", "no/such/y.npy"], "there is no folder"),
-        (["x.npy", "-k", 3, "-o", "y.txt"], "y.txt has the ending '.txt'"),
+        (["x.npy", "-k", 3, "--header"], "are for .csv files"),
+        (["x.parquet", "-k", 3, "--no-header"], "are for .csv files"),
     ],
 )
 def test_refusals_are_one_line(files, monkeypatch, words, message):
     monkeypatch.chdir(files)
-    done = run("seed", *words)
-    assert done.exit_code == 1
-    assert message in done.stderr
-    assert done.stderr.strip().count("\n") == 0
+    assert message in refused("seed", *words)
 
 
-def test_unknown_method(files):
-    done = run("seed", files / "x.npy", "-k", 3, "--method", "random")
-    assert done.exit_code == 2
-    assert "use plusplus or parallel" in done.stderr
+@pytest.mark.parametrize(
+    "words", [["--method", "random"], ["--no-such-option"], ["--threads", "many"]]
+)
+def test_wrong_usage(files, words):
+    assert run("seed", files / "x.npy", "-k", 3, *words).exit_code == 2
+
+
+def test_warnings_are_lines_too(files):
+    np.save(files / "same.npy", np.ones((20, 2)))
+    done = seed(files / "same.npy", "-k", 3)
+    notes = [line for line in done.stderr.splitlines() if "distinct" in line]
+    assert len(notes) == 1
+    assert notes[0].startswith("kseeds: X has fewer distinct points")
 
 
 def test_demo_draws_a_picture(tmp_path):
     done = run("demo", "--rows", 500, "-k", 8, "-o", tmp_path / "seeds.png")
     assert done.exit_code == 0, done.output
     assert "DIFFERENT" not in done.output
+    assert done.output.count("seconds") == 2  # of the seeding, and of the potential
+    assert [path.name for path in tmp_path.iterdir()] == ["seeds.png"]
     assert (tmp_path / "seeds.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("no/such/seeds.png", "there is no folder"),
+        ("seeds.xyz", "has the ending '.xyz'; use one of .png"),
+        ("seeds", "has the ending 'none'"),
+        (".", "has the ending 'none'"),
+    ],
+)
+def test_demo_checks_where_the_picture_goes_before_the_work(tmp_path, monkeypatch, target, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kseeds.cli.commands._blobs", None)
+    assert message in refused("demo", "-o", target)
+
+
+@pytest.mark.parametrize(
+    ("words", "module"),
+    [
+        (("demo",), "matplotlib"),
+        (("seed", "x.csv", "-k", 2), "pyarrow"),
+        (("seed", "x.npy", "-k", 2, "-o", "y.csv"), "pyarrow"),
+    ],
+)
+def test_what_is_not_installed_is_named(files, monkeypatch, words, module):
+    monkeypatch.chdir(files)
+    monkeypatch.setattr("kseeds.cli.commands._blobs", None)  # it must show before the work
+    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    done = run(*words)
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"kseeds: the command line needs {module}, which is not installed; "
+        "run: pip install 'kseeds[cli]'\n"
+    )
+
+
+@pytest.mark.parametrize("moment", ["numpy", "read_rows", "kmeans_plusplus"])
+def test_ctrl_c_is_one_line_and_130(files, moment):
+    """While the program loads, while it reads and while it draws."""
+    pause = "def pause(*_, **__):\n  import time; print('here', flush=True); time.sleep(60)\n"
+    hook = {
+        "numpy": "import builtins\nreal = builtins.__import__\n"
+        "builtins.__import__ = lambda name, *rest: (\n"
+        "  pause() if name == 'typer' else real(name, *rest))\n",
+        "read_rows": "import kseeds.cli.commands as c\nc.read_rows = pause\n",
+        "kmeans_plusplus": "import kseeds.cli.commands as c\nc.METHODS['plusplus'] = pause\n",
+    }[moment]
+    with started(pause + hook, "seed", files / "x.npy", "-k", 3, "-o", files / "y.csv") as process:
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors == "kseeds: interrupted.\n"
+    assert not (files / "y.csv").exists()
 
 
 def test_version():

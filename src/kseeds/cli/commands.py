@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 import kseeds
-from kseeds.cli.files import read_table, write_seeds
-from kseeds.cli.picture import draw_seeds
+from kseeds.cli.picture import check_picture, draw_seeds
+from kseeds.cli.reading import kind_of, read_rows
+from kseeds.cli.refusals import refusing, say
+from kseeds.cli.writing import check_names, check_target, row_column, write_seeds
 from kseeds.result import Seeding
 
 app = typer.Typer(
@@ -22,7 +25,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-_out = Console()
+# File names are shown as they are, whatever brackets and colons they hold.
+_out = Console(markup=False, emoji=False)
 
 METHODS = {"plusplus": kseeds.kmeans_plusplus, "parallel": kseeds.kmeans_parallel}
 
@@ -46,15 +50,27 @@ def _root(
 def demo(
     rows: Annotated[int, typer.Option(help="Points to make.", min=10)] = 20_000,
     k: Annotated[int, typer.Option("-k", "--clusters", help="Seeds to draw.", min=1)] = 50,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to put the picture.")] = (
-        Path("kseeds-demo.png")
-    ),
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Where to put the picture: .png, .jpg, .pdf or .svg."),
+    ] = Path("kseeds-demo.png"),
     random_state: Annotated[int, typer.Option(help="Seed of the randomness.", min=0)] = 0,
 ) -> None:
     """Make a data set, seed it, show what that cost against the plain algorithm, and draw it."""
-    X = _blobs(rows, random_state)
-    _out.print(f"{rows:,} points in two dimensions, {k} seeds\n")
-    table = Table("function", "algorithm", "distances", "of naive", "seconds", "potential")
+    with refusing():
+        check_picture(output)
+        X = _blobs(rows, random_state)
+        _out.print(f"{rows:,} points in two dimensions, {k} seeds\n")
+        drawn = _compare(X, k, random_state)
+        draw_seeds(X, drawn, output)
+        _out.print(f"picture: {_printable(output)}")
+
+
+def _compare(X: Any, k: int, random_state: int) -> Seeding:
+    """Print what every algorithm costs; return seeds of the default one."""
+    table = Table(
+        "method", "algorithm", "distances", "of naive", "seconds", "potential", "its seconds"
+    )
     drawn: Seeding | None = None
     for name, function in METHODS.items():
         algorithms = ("naive", "paper", "lazy" if name == "plusplus" else "fast")
@@ -62,94 +78,150 @@ def demo(
         for algorithm in algorithms:
             # A first call loads the compiled kernels, so that the one shown is what the rest of
             # a session sees.
-            _checked(function, X, k, random_state=random_state, algorithm=algorithm)
-            seeding = _checked(function, X, k, random_state=random_state, algorithm=algorithm)
+            for _ in range(2):
+                seeding = function(X, k, random_state=random_state, algorithm=algorithm)
+                potential, seconds = _potential(seeding)
             found[algorithm] = seeding
             share = seeding.work.distances / max(found["naive"].work.distances, 1)
             table.add_row(
-                function.__name__,
+                name,
                 algorithm,
                 f"{seeding.work.distances:,}",
                 f"{share:.1%}",
                 f"{seeding.seconds:.4f}",
-                f"{seeding.potential:.5g}",
+                f"{potential:.5g}",
+                f"{seconds:.4f}",
             )
         same = bool((found["naive"].indices == found["paper"].indices).all())
         drawn = drawn or found["lazy"]
         _out.print(f"{name}: naive and paper drew {'the same' if same else 'DIFFERENT'} seeds")
     _out.print(table)
     assert drawn is not None
-    draw_seeds(X, drawn, output)
-    _out.print(f"picture: {output}")
+    return drawn
 
 
 @app.command()
 def seed(
-    file: Annotated[Path, typer.Argument(help="Rows to seed: .npy, .csv or .parquet.")],
+    file: Annotated[
+        Path, typer.Argument(help="Rows to seed: .npy, .csv (UTF-8, commas) or .parquet.")
+    ],
     k: Annotated[int, typer.Option("-k", "--clusters", help="Seeds to draw.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Where to write the seeds: .npy, .csv or .parquet."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where to write the seeds: .npy, .csv or .parquet. A .csv or .parquet file "
+            "begins with the column row, their row numbers; if the data has a column of that "
+            "name, it is called row_number.",
+        ),
+    ] = None,
+    indices: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the row numbers of the seeds alone, counted from 0: .npy, .csv "
+            "or .parquet."
+        ),
     ] = None,
     method: Annotated[str, typer.Option(help="plusplus or parallel.")] = "plusplus",
     algorithm: Annotated[str, typer.Option(help="How to draw; auto takes the fastest.")] = "auto",
     metric: Annotated[str, typer.Option(help="The distance.")] = "euclidean",
     weights: Annotated[
-        str | None, typer.Option(help="Name of the column that holds the weights.")
+        str | None,
+        typer.Option(
+            help="Name of the column that holds the weights; it is not written to the output."
+        ),
     ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a .csv file names the columns. If left out: names "
+            "do, values do not, 0,1,2,... does (as pandas writes); stderr says which, unless all "
+            "are names.",
+            show_default=False,
+        ),
+    ] = None,
+    potential: Annotated[
+        bool,
+        typer.Option(
+            "--potential",
+            help="Also show the potential (inertia), which takes a comparison of the rows with "
+            "the seeds.",
+        ),
+    ] = False,
     random_state: Annotated[
         int | None, typer.Option(help="Seed of the randomness; fresh when left out.")
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
 ) -> None:
-    """Draw seeds for the rows of a file and write them, with their row numbers."""
+    """Draw seeds for the rows of a file and write them, with their row numbers.
+
+    Files are written whole or not at all, and never over the input. Exit codes: 0 done,
+    1 refused, 2 wrong usage, 130 interrupted.
+    """
     if method not in METHODS:
         raise typer.BadParameter(f"{method!r} is unknown; use plusplus or parallel.")
-    try:
-        table = read_table(file, weights)
+    with refusing():
         if output is not None:
-            write_seeds(output, None, table.columns)
-    except (OSError, ValueError) as error:
-        _fail(error)
-    seeding = _checked(
-        METHODS[method],
-        table.values,
-        k,
-        sample_weight=table.weights,
-        metric=metric,
-        algorithm=algorithm,
-        random_state=random_state,
-        n_threads=threads,
-        progress=True,
-    )
-    if output is not None:
-        try:
-            write_seeds(output, seeding, table.columns)
-        except OSError as error:
-            _fail(error)
-    summary = Table(show_header=False)
-    n, d = table.values.shape
-    summary.add_row("rows", f"{n:,} of {d} columns")
-    summary.add_row("seeds", f"{k:,} by {METHODS[method].__name__}, algorithm {seeding.algorithm}")
-    summary.add_row("distances", f"{seeding.work.distances:,}")
-    summary.add_row("seconds", f"{seeding.seconds:.3f}")
-    summary.add_row("potential", f"{seeding.potential:.6g}")
-    summary.add_row("written to", "nowhere; use -o" if output is None else str(output))
-    _out.print(summary)
+            check_target(output, file)
+        if indices is not None:
+            check_target(indices, file, *([] if output is None else [output]))
+        table = read_rows(file, weights, header)
+        if output is not None:
+            check_names(output, file, table.columns)
+        for note in table.notes:
+            say(note)
+        seeding = METHODS[method](
+            table.values,
+            k,
+            sample_weight=table.weights,
+            metric=metric,
+            algorithm=algorithm,
+            random_state=random_state,
+            n_threads=threads,
+            progress=True,
+        )
+        write_seeds(seeding, table.columns, output, indices)
+        summary = Table(show_header=False)
+        n, d = table.values.shape
+        summary.add_row("rows", f"{n:,} of {d} columns")
+        name = METHODS[method].__name__
+        summary.add_row("seeds", f"{k:,} by {name}, algorithm {seeding.algorithm}")
+        summary.add_row("distances", f"{seeding.work.distances:,}")
+        summary.add_row("seconds", f"{seeding.seconds:.3f}")
+        if potential:
+            value, seconds = _potential(seeding)
+            summary.add_row("potential", f"{value:.6g}, in another {seconds:.3f} seconds")
+        saved = "not saved; add -o seeds.csv" if output is None else _printable(output)
+        summary.add_row("written to", saved)
+        summary.add_row("row numbers", _where_row_numbers(table.columns, output, indices))
+        _out.print(summary)
 
 
-def _checked(function: Any, *arguments: Any, **keywords: Any) -> Seeding:
-    """Call a function of the library; turn its refusals into one line and exit code 1."""
+def _where_row_numbers(columns: list[str], output: Path | None, indices: Path | None) -> str:
+    """Say where the row numbers went."""
+    places = []
+    if output is not None and kind_of(output) != ".npy":
+        places.append(f"column {row_column(columns)}")
+    if indices is not None:
+        places.append(_printable(indices))
+    return " and ".join(places) or "not saved; add --indices rows.npy"
+
+
+def _potential(seeding: Seeding) -> tuple[float, float]:
+    """Return the potential, and the seconds that it took: not part of those of the seeding."""
+    started = time.perf_counter()
     try:
-        seeding: Seeding = function(*arguments, **keywords)
-    except (ValueError, TypeError) as error:
-        _fail(error)
-    return seeding
+        value = seeding.potential
+    except RuntimeError as error:  # the file changed under us
+        raise ValueError(str(error)) from error
+    return value, time.perf_counter() - started
 
 
-def _fail(error: Exception) -> Any:
-    typer.echo(f"kseeds: {error}", err=True)
-    raise typer.Exit(1) from error
+def _printable(path: Path) -> str:
+    """Return a path as the terminal can show it; file names may hold any bytes."""
+    return str(path).encode(_out.encoding, "backslashreplace").decode(_out.encoding)
 
 
 def _blobs(rows: int, random_state: int) -> Any:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kseeds.cli.reading import kind_of
+from kseeds.cli.writing import check_target, replacing
 from kseeds.result import Seeding
 
+_KINDS = (".png", ".jpg", ".pdf", ".svg")
 _MOST_POINTS = 50_000
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a path that no picture could be written to, before anything is drawn."""
+    import matplotlib  # noqa: F401  (missing it must show before the work)
+
+    check_target(path, kinds=_KINDS)
 
 
 def draw_seeds(X: Any, seeding: Seeding, path: Path) -> None:
@@ -31,5 +41,6 @@ def draw_seeds(X: Any, seeding: Seeding, path: Path) -> None:
     axes.set_aspect("equal")
     axes.legend(loc="upper right")
     figure.tight_layout()
-    figure.savefig(path)
+    with replacing(path) as file:
+        figure.savefig(file, format=kind_of(path, _KINDS)[1:])
     plt.close(figure)
