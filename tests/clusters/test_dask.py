@@ -110,7 +110,7 @@ def test_clear_errors():
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight=weights)
     with pytest.raises(ValueError, match=r"sample_weight has shape \(50,\)"):
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight=da.from_array(weights[:50]))
-    with pytest.raises(ValueError, match="is no column of X"):
+    with pytest.raises(ValueError, match="names a column but X is an array"):
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight="w")
     with pytest.raises(ValueError, match="n_clusters=101 is more than the 100 rows"):
         kseeds_dask.kmeans_parallel(chunked, 101)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any
 
-from dask.base import compute, persist
+from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 
+import kseeds
 from kseeds.engines.partition import Part
 from kseeds.engines.rounds import Task
 
@@ -53,9 +54,58 @@ def _item(pair: Delayed, place: int) -> Delayed:
     return delayed(itemgetter(place), pure=False)(pair)
 
 
+def check_workers() -> None:
+    """Refuse a cluster whose workers or scheduler lack kseeds, or have another version.
+
+    Dask would wait without a word for tasks that nobody can unpack.
+    """
+    client: Any = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "run_on_scheduler") or client.asynchronous:
+        return  # threads or processes of this machine
+    look = _looker()
+    try:
+        found = client.run_on_scheduler(look)
+    except Exception:
+        pass  # a scheduler may be told to unpack nothing, and then needs no kseeds
+    else:
+        _check_version("scheduler", client.scheduler.address, found)
+    for address, found in client.run(look, on_error="return").items():
+        if isinstance(found, tuple):  # else the worker is lost, which is not our matter
+            _check_version("worker", address, found)
+
+
+def _looker() -> Callable[[], tuple[str | None, str]]:
+    def look() -> tuple[str | None, str]:
+        # Travels by value, as it is no function of a module: kseeds may be missing there.
+        try:
+            import kseeds
+            import kseeds.engines.partition
+        except Exception as error:
+            return None, f"{type(error).__name__}: {error}"
+        return kseeds.__version__, ""
+
+    return look
+
+
+def _check_version(kind: str, address: str, found: tuple[str | None, str]) -> None:
+    theirs, why = found
+    ours = kseeds.__version__
+    if theirs is None:
+        raise RuntimeError(
+            f"kseeds cannot be imported on the Dask {kind} {address} ({why}); install it on the "
+            f"scheduler and on every worker with: pip install kseeds=={ours}."
+        )
+    if theirs != ours:
+        raise RuntimeError(
+            f"kseeds is {theirs} on the Dask {kind} {address} but {ours} here; install the same "
+            f"version on the scheduler and on every worker with: pip install kseeds=={ours}."
+        )
+
+
 @contextmanager
 def running(blocks: Sequence[Any], weights: Sequence[Any], cache: bool) -> Iterator[DaskEngine]:
     """Give an engine over blocks of rows; let go of what it keeps afterwards."""
+    check_workers()
     make = delayed(Part.of, pure=False)
     parts = [
         make(number, block, weight)
