@@ -194,7 +194,10 @@ def without_kseeds():
 
 
 @pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel", "assign"])
-def test_a_worker_without_kseeds_is_named(without_kseeds, call):
+def test_a_worker_without_kseeds_is_named(without_kseeds, call, monkeypatch):
+    from kseeds.engines.dask import DaskEngine
+
+    monkeypatch.setattr(DaskEngine, "run", must_not_run)  # it would never return
     X = da.from_array(whole_numbers(100)[0], chunks=40)
     address = next(iter(without_kseeds.scheduler_info()["workers"]))
     with pytest.raises(RuntimeError) as caught:

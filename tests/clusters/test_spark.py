@@ -63,7 +63,7 @@ def seeds_of(frame, **options):
     import kseeds.spark
 
     return tuple(
-        function(frame, K, weight="w", random_state=5, **options).indices.tolist()
+        function(frame, K, sample_weight="w", random_state=5, **options).indices.tolist()
         for function in (kseeds.spark.kmeans_plusplus, kseeds.spark.kmeans_parallel)
     )
 
@@ -87,7 +87,7 @@ def test_arrays_vectors_and_empty_partitions(spark, expected):
     arrays = frame.select(functions.array("a", "b", "c").alias("features"), "w")
     X, _ = whole_numbers()
     for kind in (vectors, arrays):
-        found = kseeds.spark.kmeans_plusplus(kind, K, weight="w", random_state=5)
+        found = kseeds.spark.kmeans_plusplus(kind, K, sample_weight="w", random_state=5)
         assert found.indices.tolist() == expected[0]
         np.testing.assert_array_equal(found.centers, X[found.indices])
         labelled = kseeds.spark.assign(kind, found.centers).collect()
@@ -104,21 +104,151 @@ def test_parquet_directory(spark, expected, tmp_path):
     assert seeds_of(read, features=["a", "b", "c"]) == expected
 
 
-def test_clear_errors(spark):
+def one_sentence(caught):
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+    assert caught.value.__cause__ is None
+    return text
+
+
+@pytest.fixture
+def no_jobs(spark):
+    """Fail the test if Spark was asked to do anything."""
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    yield
+    assert set(tracker.getJobIdsForGroup(None)) == before
+
+
+def odd_frame(spark):
+    from pyspark.sql import functions
+
+    frame = spark.range(3).select(
+        functions.col("id").cast("double").alias("a"),
+        functions.col("id").cast("float").alias("b"),
+        functions.col("id").cast("string").alias("s"),
+        functions.struct("id").alias("nested"),
+        functions.array("id").alias("longs"),
+        functions.array(functions.array("id")).alias("deep"),
+        functions.array(functions.col("id").cast("string")).alias("words"),
+        functions.map_from_arrays(functions.array("id"), functions.array("id")).alias("map"),
+        functions.col("id").alias("twice"),
+        functions.col("id").alias("twice"),
+        functions.col("id").alias("Label"),
+        functions.array(functions.col("id").cast("float")).alias("floats"),
+    )
+    return frame
+
+
+def test_columns_are_checked_before_any_job(spark, no_jobs):
+    import kseeds.spark
+
+    frame = odd_frame(spark)
+    everywhere = [
+        ({}, "features='features' is not in the frame, which has a, b, s, "),
+        ({"features": ["a", "z"]}, "features=['a', 'z'] has 'z', which is not in the frame"),
+        ({"features": ["a", "s"]}, "features has column 's' of type string, "),
+        ({"features": ["a", "nested"]}, "features has column 'nested' of type struct<"),
+        ({"features": ["nested.id"]}, "features=['nested.id'] has 'nested.id', which is not in"),
+        ({"features": "nested"}, "features='nested' is a column of struct<"),
+        ({"features": "deep"}, "features='deep' is a column of array<array<"),
+        ({"features": "words"}, "features='words' is a column of array<string>"),
+        ({"features": "map"}, "features='map' is a column of map<"),
+        ({"features": ["twice"]}, "features=['twice'] has 'twice', which is the name of 2 columns"),
+        ({"features": []}, "features=[] names no column"),
+        ({"features": None}, "features=None is not the name of a column"),
+        ({"features": [1]}, "features=[1] is not the name of a column"),
+    ]
+    seeding = [
+        ({"sample_weight": "v"}, "sample_weight='v' is not in the frame, which has a, b, s"),
+        ({"sample_weight": "s"}, "sample_weight='s' is a column of string"),
+        ({"sample_weight": "twice"}, "sample_weight='twice' is the name of 2 columns"),
+        ({"sample_weight": [1.0]}, "sample_weight=[1.0] is not the name of a column"),
+        ({"initial_centers": [[1.0, 2.0]]}, "initial_centers has 2 columns but the data has 1"),
+        ({"features": ["b"], "initial_centers": [[1e300]]}, "initial_centers has 1e+300 at row 0"),
+    ]
+    assigning = [
+        ({"centers": [[1.0, 2.0]]}, "centers has 2 columns but the data has 1"),
+        ({"centers": [["x"]]}, "centers has dtype"),
+        ({"centers": [[np.inf]]}, "centers has inf at row 0, column 0"),
+        ({"centers": [1.0]}, "centers has 1 dimensions, not 2"),
+        ({"centers": np.empty((0, 1))}, "centers is empty"),
+        ({"features": "floats", "centers": [[1e300]]}, "centers has 1e+300 at row 0, column 0"),
+        ({"label": "a"}, "label='a' is already a column of the frame"),
+        ({"label": "label"}, "label='label' is already a column of the frame"),
+        ({"label": "l", "distance": "s"}, "distance='s' is already a column of the frame"),
+        ({"label": "same", "distance": "same"}, "label='same' and distance='same' are one name"),
+        ({"label": 3}, "label=3 is not the name of a column"),
+    ]
+    plusplus, parallel = kseeds.spark.kmeans_plusplus, kseeds.spark.kmeans_parallel
+    cases = [(plusplus, *case) for case in everywhere + seeding]
+    cases += [(parallel, *case) for case in everywhere[:1] + seeding[:1]]
+    cases += [(kseeds.spark.assign, *case) for case in everywhere + assigning]
+    for function, options, message in cases:
+        second = [[0.0]] if function is kseeds.spark.assign else 2
+        if "features" not in options and not message.startswith("features="):
+            options = {"features": ["a"], **options}
+        if function is kseeds.spark.assign and not message.startswith("label"):
+            options = {"label": "l", **options}
+        second = options.pop("centers", second)
+        with pytest.raises((TypeError, ValueError)) as caught:
+            function(frame, second, **options)
+        assert one_sentence(caught).startswith(message), caught.value
+
+
+def test_other_frames_are_refused(no_jobs):
+    import kseeds.spark
+
+    connect = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    for frame, message in [
+        ([1], "frame is a list; pass a Spark DataFrame"),
+        (connect, "frame belongs to Spark Connect, "),
+    ]:
+        with pytest.raises(TypeError) as caught:
+            kseeds.spark.kmeans_plusplus(frame, 3)
+        assert one_sentence(caught).startswith(message)
+
+
+def test_odd_names_and_decimals(spark):
+    """Names with dots, blanks and backticks; decimals; other columns of one name."""
+    from pyspark.sql import functions
+
+    import kseeds.spark
+
+    frame = spark.range(40).select(
+        functions.col("id").cast("decimal(10,2)").alias("a.b"),
+        functions.col("id").cast("short").alias("c `d`"),
+        functions.array(functions.col("id").cast("decimal(10,2)")).alias("many"),
+        functions.lit(1.0).alias("w.w"),
+        functions.lit(0).alias("twice"),
+        functions.lit(0).alias("twice"),
+    )
+    X = np.arange(40.0)[:, None].repeat(2, axis=1)
+    expected = kseeds.kmeans_plusplus(X, 5, random_state=0, algorithm="rounds")
+    names = ["a.b", "c `d`"]
+    found = kseeds.spark.kmeans_plusplus(
+        frame, 5, features=names, sample_weight="w.w", random_state=0
+    )
+    assert found.indices.tolist() == expected.indices.tolist()
+    added = kseeds.spark.assign(
+        frame, found.centers, features=names, label="the label", distance="d.d"
+    )
+    assert added.columns == [*frame.columns, "the label", "d.d"]
+    rows = added.collect()
+    assert [row[-2] for row in rows] == expected.labels.tolist()
+    np.testing.assert_array_equal([row[-1] for row in rows], expected.distances)
+    single = kseeds.spark.kmeans_plusplus(frame, 5, features="many", random_state=0)
+    assert single.centers.shape == (5, 1)
+
+
+def test_bad_rows_are_named(spark):
     from pyspark.sql import functions
 
     import kseeds.spark
 
     frame = frame_of(spark, 3)
     seed = kseeds.spark.kmeans_plusplus
-    with pytest.raises(TypeError, match="frame is a list; pass a Spark DataFrame"):
-        seed([1], 3)
-    with pytest.raises(ValueError, match="features='features' is not in the frame"):
-        seed(frame, 3)
-    with pytest.raises(ValueError, match="weight='v' is not in the frame"):
-        seed(frame, 3, features=["a"], weight="v")
-    with pytest.raises(TypeError, match="column 'a' of type string"):
-        seed(frame.withColumn("a", functions.col("a").cast("string")), 3, features=["a", "b"])
     with pytest.raises(ValueError, match="n_clusters=4000 is more than the 3000 rows"):
         seed(frame, 4000, features=["a"])
     broken = frame.withColumn(
@@ -133,6 +263,110 @@ def test_clear_errors(spark):
     )
     with pytest.raises(ValueError, match="rows of different lengths"):
         seed(ragged.toDF("features"), 3)
+    for rows, message in [
+        (ragged.toDF("features"), "X has rows of different lengths"),
+        (broken.select(functions.array("a", "b").alias("features")), "X has nan at row"),
+    ]:
+        with pytest.raises(Exception, match=message):
+            kseeds.spark.assign(rows, [[0.0, 0.0]]).collect()
+
+
+def test_an_interrupt_leaves_nothing_behind(spark):
+    import kseeds.spark
+
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    seen = []
+
+    def interrupt(*step):
+        seen.append(step)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    frame = frame_of(spark, 2)
+    before = len(kept())
+    with pytest.raises(KeyboardInterrupt):
+        kseeds.spark.kmeans_parallel(frame, K, features=["a", "b"], progress=interrupt)
+    assert len(kept()) == before
+
+
+def test_a_failing_job_leaves_nothing_behind(spark, monkeypatch):
+    import kseeds.spark
+    from kseeds.engines import spark as engine
+
+    def fail(_):
+        raise KeyboardInterrupt
+
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    frame = frame_of(spark, 2)
+    before = len(kept())
+    run = engine.SparkEngine.run
+
+    def interrupted(self, task, message, keep):
+        if keep:
+            monkeypatch.setattr(engine, "_collect", fail)
+        return run(self, task, message, keep)
+
+    monkeypatch.setattr(engine.SparkEngine, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kseeds.spark.kmeans_plusplus(frame, K, features=["a", "b"])
+    assert len(kept()) == before
+
+
+HIDING = """
+import sys
+
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "kseeds":
+            raise ModuleNotFoundError("No module named 'kseeds'", name="kseeds")
+
+sys.meta_path.insert(0, Hide())
+"""
+
+
+@pytest.fixture
+def without_kseeds(spark, tmp_path, monkeypatch):
+    """Let the Python of the executors be one that cannot import kseeds."""
+    (tmp_path / "sitecustomize.py").write_text(HIDING)
+    python = tmp_path / "python"
+    path = f"{tmp_path}:$PYTHONPATH"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+
+
+@pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel", "assign"])
+@pytest.mark.parametrize("preflight", [True, False])
+def test_executors_without_kseeds(spark, without_kseeds, call, preflight, monkeypatch):
+    """By the preflight; or, where that met other executors, by the job itself."""
+    import kseeds.spark
+
+    if not preflight:
+        monkeypatch.setattr("kseeds.engines.spark.check_executors", lambda frame: None)
+    frame = spark.range(10)
+    second = [[0.0]] if call == "assign" else 3
+
+    def use():
+        return getattr(kseeds.spark, call)(frame, second, features=["id"]).collect()
+
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        use()
+    text = str(caught.value)
+    start = "kseeds cannot be imported on a Spark executor (No module named 'kseeds'); install it"
+    if call == "assign" and not preflight:  # Spark raises, later, and adds where
+        assert start in text
+    else:
+        assert type(caught.value) is RuntimeError
+        assert one_sentence(caught).startswith(start)
+
+
+def test_executors_of_another_version(spark, monkeypatch):
+    import kseeds.spark
+
+    monkeypatch.setattr(kseeds, "__version__", "9.9.9")
+    with pytest.raises(RuntimeError, match=r"but 9\.9\.9 here; install the same") as caught:
+        kseeds.spark.kmeans_plusplus(spark.range(10), 3, features=["id"])
+    one_sentence(caught)
 
 
 def test_seeds_start_mllib(spark):
@@ -167,7 +401,7 @@ def test_two_workers_and_a_task_that_dies(spark, expected, monkeypatch, tmp_path
     monkeypatch.setattr(SparkEngine, "run", dying_at_catch_up(run, marker))
     try:
         found = kseeds.spark.kmeans_parallel(
-            frame_of(cluster, 4), K, features=["a", "b", "c"], weight="w", random_state=5
+            frame_of(cluster, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
         )
         assert found.indices.tolist() == expected[1]
         assert os.path.exists(marker)

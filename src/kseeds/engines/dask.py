@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 
-import kseeds
 from kseeds.engines.partition import Part
+from kseeds.engines.preflight import check_seen, looker
 from kseeds.engines.rounds import Task
+
+_ALL = "the scheduler and every worker"
 
 
 class DaskEngine:
@@ -62,44 +64,16 @@ def check_workers() -> None:
     client: Any = getattr(get_scheduler(), "__self__", None)
     if not hasattr(client, "run_on_scheduler") or client.asynchronous:
         return  # threads or processes of this machine
-    look = _looker()
+    look = looker("kseeds.engines.partition")
     try:
         found = client.run_on_scheduler(look)
     except Exception:
         pass  # a scheduler may be told to unpack nothing, and then needs no kseeds
     else:
-        _check_version("scheduler", client.scheduler.address, found)
+        check_seen(f"the Dask scheduler {client.scheduler.address}", _ALL, found)
     for address, found in client.run(look, on_error="return").items():
         if isinstance(found, tuple):  # else the worker is lost, which is not our matter
-            _check_version("worker", address, found)
-
-
-def _looker() -> Callable[[], tuple[str | None, str]]:
-    def look() -> tuple[str | None, str]:
-        # Travels by value, as it is no function of a module: kseeds may be missing there.
-        try:
-            import kseeds
-            import kseeds.engines.partition
-        except Exception as error:
-            return None, f"{type(error).__name__}: {error}"
-        return kseeds.__version__, ""
-
-    return look
-
-
-def _check_version(kind: str, address: str, found: tuple[str | None, str]) -> None:
-    theirs, why = found
-    ours = kseeds.__version__
-    if theirs is None:
-        raise RuntimeError(
-            f"kseeds cannot be imported on the Dask {kind} {address} ({why}); install it on the "
-            f"scheduler and on every worker with: pip install kseeds=={ours}."
-        )
-    if theirs != ours:
-        raise RuntimeError(
-            f"kseeds is {theirs} on the Dask {kind} {address} but {ours} here; install the same "
-            f"version on the scheduler and on every worker with: pip install kseeds=={ours}."
-        )
+            check_seen(f"the Dask worker {address}", _ALL, found)
 
 
 @contextmanager
