@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 
 import numpy as np
@@ -385,25 +386,50 @@ def test_seeds_start_mllib(spark):
     assert len(model.clusterCenters) == 5
 
 
-def test_two_workers_and_a_task_that_dies(spark, expected, monkeypatch, tmp_path):
-    """On a cluster of two executors; the process of a task is lost in the middle of a round."""
+@pytest.fixture(scope="module")
+def cluster(spark):
+    """Two executors of their own; what uses them comes last, as Spark runs once a process."""
     from pyspark import cloudpickle
 
+    cloudpickle.register_pickle_by_value(common)  # the executors cannot import the tests
+    spark.stop()
+    running = session("local-cluster[2,1,1024]")
+    yield running
+    running.stop()
+
+
+def test_two_workers_and_a_task_that_dies(cluster, expected, monkeypatch, tmp_path):
+    """The process of a task is lost in the middle of a round."""
     import kseeds.spark
     from kseeds.engines.spark import SparkEngine
 
-    # The executors cannot import the tests.
-    cloudpickle.register_pickle_by_value(common)
-    spark.stop()
-    cluster = session("local-cluster[2,1,1024]")
     run, marker = SparkEngine.run, str(tmp_path / "died")
-
     monkeypatch.setattr(SparkEngine, "run", dying_at_catch_up(run, marker))
-    try:
-        found = kseeds.spark.kmeans_parallel(
-            frame_of(cluster, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
-        )
-        assert found.indices.tolist() == expected[1]
-        assert os.path.exists(marker)
-    finally:
-        cluster.stop()
+    found = kseeds.spark.kmeans_parallel(
+        frame_of(cluster, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
+    )
+    assert found.indices.tolist() == expected[1]
+    assert os.path.exists(marker)
+
+
+def test_an_executor_that_is_lost_between_rounds(cluster, expected, monkeypatch):
+    """With it go the rows and the states that it kept."""
+    import kseeds.spark
+    from kseeds.engines.spark import SparkEngine
+
+    run, killed = SparkEngine.run, []
+
+    def run_and_kill(self, task, message, keep):
+        replies = run(self, task, message, keep)
+        if task.__name__ == "catch_up" and not killed:
+            places = cluster.sparkContext.parallelize(range(4), 4)
+            killed.append(places.map(lambda _: common.executor_of_this_task()).first())
+            os.kill(killed[0], signal.SIGKILL)
+        return replies
+
+    monkeypatch.setattr(SparkEngine, "run", run_and_kill)
+    found = kseeds.spark.kmeans_plusplus(
+        frame_of(cluster, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
+    )
+    assert found.indices.tolist() == expected[0]
+    assert len(killed) == 1
