@@ -130,6 +130,31 @@ def test_the_scale_of_weights_changes_nothing(scale, schedule):
     assert scaled.indices.tolist() == plain.indices.tolist()
 
 
+@pytest.mark.parametrize("parts", [2, 3, 7])
+@pytest.mark.parametrize("random_state", range(5))
+def test_partitions_of_very_different_weights(parts, random_state):
+    X, weights = whole_numbers(300)
+    weights[150:] *= 2.0**20
+    plain = seed_parts(X, 5, weights, 1, random_state=random_state)
+    found = seed_parts(X, 5, weights, parts, random_state=random_state)
+    assert found.indices.tolist() == plain.indices.tolist()
+
+
+def test_rows_that_are_all_zero_are_seen_apart_from_a_near_centre():
+    found = seed_parts(np.zeros((4, 1)), 1, initial_centers=[[1e-200]])  # without a warning
+    assert found.indices.shape == (1,)
+
+
+def test_the_warning_names_the_initial_centers():
+    X = np.zeros((4, 1))
+    with pytest.warns(kseeds.FewerDistinctPointsWarning, match="0 seeds drawn or the initial cen"):
+        seed_parts(X, 2, initial_centers=X[:1])
+    with pytest.warns(
+        kseeds.FewerDistinctPointsWarning, match=r"of the 1 seeds drawn\. The other 1"
+    ):
+        seed_parts(X, 2)
+
+
 @pytest.mark.filterwarnings("ignore::kseeds.FewerDistinctPointsWarning")
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("distinct", [4, 400])

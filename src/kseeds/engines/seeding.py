@@ -60,8 +60,10 @@ def seed(
     if found.distinct < k:
         warnings.warn(
             f"X has fewer distinct points than n_clusters={k}: every row coincides with one of "
-            f"the {found.distinct} seeds drawn. The other {k - found.distinct} are further rows "
-            "drawn by weight; ask for fewer seeds to avoid repeated points.",
+            f"the {found.distinct} seeds drawn"
+            + (" or the initial centers" if initial is not None and len(initial) else "")
+            + f". The other {k - found.distinct} are further rows drawn by weight; ask for fewer "
+            "seeds to avoid repeated points.",
             FewerDistinctPointsWarning,
             stacklevel=3,
         )
