@@ -143,10 +143,13 @@ def test_a_fork_while_others_are_inside(free, inside):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_leaving_in_a_child_what_was_entered_in_its_parent(free):
-    with one_blas_thread() as _:
-        pid = os.fork()
-        if pid == 0:
-            pass  # leaves the block, like its parent
-    if pid == 0:
-        os._exit(0 if blas_threads() == free else 1)
+    parent = os.getpid()
+    try:
+        with one_blas_thread():
+            pid = os.fork()  # the child leaves the block, like its parent
+        if os.getpid() != parent:
+            os._exit(0 if blas_threads() == free else 1)
+    finally:
+        if os.getpid() != parent:
+            os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

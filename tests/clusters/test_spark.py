@@ -13,6 +13,7 @@ import pytest
 import kseeds
 from tests.clusters import common
 from tests.clusters.common import K, dying_at_catch_up, whole_numbers
+from tests.clusters.spark_cases import ASSIGNING, EVERYWHERE, HIDING, SEEDING, odd_frame
 
 pyspark = pytest.importorskip("pyspark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
@@ -122,70 +123,14 @@ def no_jobs(spark):
     assert set(tracker.getJobIdsForGroup(None)) == before
 
 
-def odd_frame(spark):
-    from pyspark.sql import functions
-
-    frame = spark.range(3).select(
-        functions.col("id").cast("double").alias("a"),
-        functions.col("id").cast("float").alias("b"),
-        functions.col("id").cast("string").alias("s"),
-        functions.struct("id").alias("nested"),
-        functions.array("id").alias("longs"),
-        functions.array(functions.array("id")).alias("deep"),
-        functions.array(functions.col("id").cast("string")).alias("words"),
-        functions.map_from_arrays(functions.array("id"), functions.array("id")).alias("map"),
-        functions.col("id").alias("twice"),
-        functions.col("id").alias("twice"),
-        functions.col("id").alias("Label"),
-        functions.array(functions.col("id").cast("float")).alias("floats"),
-    )
-    return frame
-
-
 def test_columns_are_checked_before_any_job(spark, no_jobs):
     import kseeds.spark
 
     frame = odd_frame(spark)
-    everywhere = [
-        ({}, "features='features' is not in the frame, which has a, b, s, "),
-        ({"features": ["a", "z"]}, "features=['a', 'z'] has 'z', which is not in the frame"),
-        ({"features": ["a", "s"]}, "features has column 's' of type string, "),
-        ({"features": ["a", "nested"]}, "features has column 'nested' of type struct<"),
-        ({"features": ["nested.id"]}, "features=['nested.id'] has 'nested.id', which is not in"),
-        ({"features": "nested"}, "features='nested' is a column of struct<"),
-        ({"features": "deep"}, "features='deep' is a column of array<array<"),
-        ({"features": "words"}, "features='words' is a column of array<string>"),
-        ({"features": "map"}, "features='map' is a column of map<"),
-        ({"features": ["twice"]}, "features=['twice'] has 'twice', which is the name of 2 columns"),
-        ({"features": []}, "features=[] names no column"),
-        ({"features": None}, "features=None is not the name of a column"),
-        ({"features": [1]}, "features=[1] is not the name of a column"),
-    ]
-    seeding = [
-        ({"sample_weight": "v"}, "sample_weight='v' is not in the frame, which has a, b, s"),
-        ({"sample_weight": "s"}, "sample_weight='s' is a column of string"),
-        ({"sample_weight": "twice"}, "sample_weight='twice' is the name of 2 columns"),
-        ({"sample_weight": [1.0]}, "sample_weight=[1.0] is not the name of a column"),
-        ({"initial_centers": [[1.0, 2.0]]}, "initial_centers has 2 columns but the data has 1"),
-        ({"features": ["b"], "initial_centers": [[1e300]]}, "initial_centers has 1e+300 at row 0"),
-    ]
-    assigning = [
-        ({"centers": [[1.0, 2.0]]}, "centers has 2 columns but the data has 1"),
-        ({"centers": [["x"]]}, "centers has dtype"),
-        ({"centers": [[np.inf]]}, "centers has inf at row 0, column 0"),
-        ({"centers": [1.0]}, "centers has 1 dimensions, not 2"),
-        ({"centers": np.empty((0, 1))}, "centers is empty"),
-        ({"features": "floats", "centers": [[1e300]]}, "centers has 1e+300 at row 0, column 0"),
-        ({"label": "a"}, "label='a' is already a column of the frame"),
-        ({"label": "label"}, "label='label' is already a column of the frame"),
-        ({"label": "l", "distance": "s"}, "distance='s' is already a column of the frame"),
-        ({"label": "same", "distance": "same"}, "label='same' and distance='same' are one name"),
-        ({"label": 3}, "label=3 is not the name of a column"),
-    ]
     plusplus, parallel = kseeds.spark.kmeans_plusplus, kseeds.spark.kmeans_parallel
-    cases = [(plusplus, *case) for case in everywhere + seeding]
-    cases += [(parallel, *case) for case in everywhere[:1] + seeding[:1]]
-    cases += [(kseeds.spark.assign, *case) for case in everywhere + assigning]
+    cases = [(plusplus, *case) for case in EVERYWHERE + SEEDING]
+    cases += [(parallel, *case) for case in EVERYWHERE[:1] + SEEDING[:1]]
+    cases += [(kseeds.spark.assign, *case) for case in EVERYWHERE + ASSIGNING]
     for function, options, message in cases:
         second = [[0.0]] if function is kseeds.spark.assign else 2
         if "features" not in options and not message.startswith("features="):
@@ -311,18 +256,6 @@ def test_a_failing_job_leaves_nothing_behind(spark, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         kseeds.spark.kmeans_plusplus(frame, K, features=["a", "b"])
     assert len(kept()) == before
-
-
-HIDING = """
-import sys
-
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "kseeds":
-            raise ModuleNotFoundError("No module named 'kseeds'", name="kseeds")
-
-sys.meta_path.insert(0, Hide())
-"""
 
 
 @pytest.fixture
