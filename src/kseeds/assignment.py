@@ -16,7 +16,7 @@ from kseeds.result import Nearest
 from kseeds.threads import Workers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assignment:
     """Labels and distances of rows; unpacks as ``labels, distances``.
 
@@ -37,6 +37,12 @@ class Assignment:
     def __iter__(self) -> Iterator[Any]:
         yield self.labels
         yield self.distances
+
+    def __repr__(self) -> str:
+        return (
+            f"<Assignment: {len(self.labels)} rows ({self.distances.dtype} distances), "
+            f"potential={self.potential:.6g}>"
+        )
 
 
 def assign(

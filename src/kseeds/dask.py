@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kseeds.engines.centers import check_centers
+from kseeds.engines.dask_rows import rows_of
 from kseeds.engines.seeding import check_metric_name, check_schedule, seed
-from kseeds.inputs.tables import float_dtype
 from kseeds.result import ClusterSeeding
 
 try:
@@ -39,6 +40,14 @@ class DaskAssignment(NamedTuple):
 
     labels: Any
     distances: Any
+
+    def __repr__(self) -> str:
+        rows, chunks = self.labels.shape[0], self.labels.numblocks[0]
+        count = "rows" if np.isnan(rows) else f"{rows} rows"
+        return (
+            f"<DaskAssignment: {count} in {chunks} chunks ({self.distances.dtype} distances), "
+            "not computed yet>"
+        )
 
 
 def kmeans_plusplus(
@@ -89,11 +98,11 @@ def kmeans_plusplus(
     >>> centers.shape
     (5, 1)
     """
-    blocks, weights = _blocks_of(X, sample_weight)
+    rows = rows_of(X, sample_weight)
     return seed(
-        lambda: _engine.running(blocks, weights, cache), n_clusters,
+        lambda: _engine.running(rows.blocks, rows.weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
-        progress=progress,
+        progress=progress, columns=rows.columns, dtype=rows.dtype,
     )  # fmt: skip
 
 
@@ -142,11 +151,11 @@ def kmeans_parallel(
     (5, 1)
     """
     schedule = check_schedule(oversampling, rounds)
-    blocks, weights = _blocks_of(X, sample_weight)
+    rows = rows_of(X, sample_weight)
     return seed(
-        lambda: _engine.running(blocks, weights, cache), n_clusters,
+        lambda: _engine.running(rows.blocks, rows.weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
-        progress=progress, schedule=schedule,
+        progress=progress, schedule=schedule, columns=rows.columns, dtype=rows.dtype,
     )  # fmt: skip
 
 
@@ -158,7 +167,7 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
     X : dask.array.Array or dask.dataframe.DataFrame
         The rows.
     centers : array-like, shape (m, d)
-        The centres, at least one.
+        The centres, at least one; checked here, not when the result is computed.
     metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
         As for `kseeds.assign`.
 
@@ -179,18 +188,20 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
     from dask.delayed import delayed
 
     name = check_metric_name(metric)
-    centers = np.asarray(centers)
-    blocks, _ = _blocks_of(X, None)
-    shared = delayed(centers, pure=False, traverse=False)
-    pairs = [delayed(_assign_block, pure=False, nout=2)(b, shared, name) for b in blocks]
-    lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(pairs)
-    dtypes = (X.dtype,) if hasattr(X, "chunks") else tuple(X.dtypes)
-    kinds = (np.dtype(np.int32), float_dtype(*(np.dtype(dtype) for dtype in dtypes)))
+    rows = rows_of(X)
+    known = check_centers(centers, "centers", name, rows.columns, rows.dtype)
+    _engine.check_workers()
+    shared = delayed(known, pure=False, traverse=False)
+    work = delayed(_assign_block, pure=False, nout=2)
+    pairs = [
+        work(number, block, shared, name, rows.dtype) for number, block in enumerate(rows.blocks)
+    ]
+    kinds = (np.dtype(np.int32), rows.dtype)
     labels, distances = (
         dask.array.concatenate(
             [
                 dask.array.from_delayed(pair[place], (length,), dtype=kind)
-                for pair, length in zip(pairs, lengths, strict=True)
+                for pair, length in zip(pairs, rows.lengths, strict=True)
             ],
             allow_unknown_chunksizes=True,
         )
@@ -199,60 +210,15 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
     return DaskAssignment(labels, distances)
 
 
-def _assign_block(block: Any, centers: Any, metric: str) -> tuple[Any, Any]:
+def _assign_block(
+    number: int, block: Any, centers: Any, metric: str, dtype: np.dtype[Any]
+) -> tuple[Any, Any]:
     from kseeds.assignment import assign as assign_rows
 
     if len(block) == 0:
-        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float64)
-    found = assign_rows(block, centers, metric=metric, n_threads=1)
-    return found.labels, found.distances
-
-
-def _blocks_of(X: Any, sample_weight: Any) -> tuple[list[Any], list[Any]]:
-    """Return the chunks of rows, and of their weights, as delayed objects."""
-    kind = type(X).__module__.partition(".")[0]
-    if kind not in ("dask", "dask_expr") or getattr(X, "ndim", 0) != 2:
-        raise TypeError(
-            f"X is a {type(X).__name__}; pass a Dask array of two dimensions or a Dask dataframe, "
-            "or use kseeds.kmeans_plusplus for data in memory."
-        )
-    if isinstance(sample_weight, str):
-        if not hasattr(X, "columns") or sample_weight not in X.columns:
-            raise ValueError(
-                f"sample_weight={sample_weight!r} is no column of X; pass the name of a column of "
-                "a dataframe, or the weights themselves."
-            )
-        # Taken apart chunk by chunk: Dask may read a single column in other chunks.
-        blocks = list(X.to_delayed())
-        return blocks, [sample_weight] * len(blocks)
-    if hasattr(X, "chunks"):
-        X = X.rechunk({1: -1})
-        blocks = list(X.to_delayed().ravel())
-    else:
-        blocks = list(X.to_delayed())
-    if sample_weight is None:
-        return blocks, [None] * len(blocks)
-    return blocks, _weight_blocks(X, sample_weight, len(blocks))
-
-
-def _weight_blocks(X: Any, sample_weight: Any, count: int) -> list[Any]:
-    if not hasattr(sample_weight, "to_delayed"):
-        raise TypeError(
-            f"sample_weight is a {type(sample_weight).__name__}; pass a Dask array or series, or "
-            "the name of a column."
-        )
-    known = hasattr(X, "chunks") and hasattr(sample_weight, "chunks")
-    if known and not np.isnan([*X.chunks[0], *sample_weight.chunks[0]]).any():
-        rows, weights = sum(X.chunks[0]), sum(sample_weight.chunks[0])
-        if sample_weight.ndim != 1 or rows != weights:
-            raise ValueError(
-                f"sample_weight has shape {sample_weight.shape}; pass one weight for each of the "
-                f"{rows} rows."
-            )
-        sample_weight = sample_weight.rechunk((X.chunks[0],))
-    blocks = list(np.ravel(np.asarray(sample_weight.to_delayed(), dtype=object)))
-    if len(blocks) != count:
-        raise ValueError(
-            f"sample_weight has {len(blocks)} chunks but X has {count}; chunk both alike."
-        )
-    return blocks
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=dtype)
+    try:
+        found = assign_rows(block, centers, metric=metric, n_threads=1)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"partition {number} cannot be used: {error}") from None
+    return found.labels, found.distances.astype(dtype, copy=False)

@@ -27,7 +27,8 @@ class Work:
     tree_nodes : int
         Nodes of vantage-point trees visited.
     rounds : int
-        Rounds: one a seed for k-means++, as asked for k-means||.
+        Rounds: one a seed for k-means++, or one a batch of proposals where it is drawn by
+        ``algorithm="rounds"`` or on a cluster; as asked for k-means||.
     candidates : int
         Candidates that k-means|| drew.
     proposals, acceptances : int
@@ -90,7 +91,7 @@ class Draw:
     nearest: Nearest | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClusterSeeding:
     """Seeds of k-means, drawn where the data lives; unpacks as ``centers, indices``.
 
@@ -101,7 +102,7 @@ class ClusterSeeding:
     indices : ndarray of int64, shape (k,)
         Their row numbers, counted through all partitions; no row appears twice.
     algorithm : str
-        The algorithm that drew them.
+        The law that drew them, "k-means++" or "k-means||".
     work : Work
         What it cost, counted; also what travelled.
     seconds : float
@@ -117,6 +118,13 @@ class ClusterSeeding:
     def __iter__(self) -> Iterator[Any]:
         yield self.centers
         yield self.indices
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        return (
+            f"<ClusterSeeding: {k} seeds of {d} columns ({self.centers.dtype}) by "
+            f"{self.algorithm}, {self.work.communications} communications in {self.seconds:.3g} s>"
+        )
 
 
 class Seeding:

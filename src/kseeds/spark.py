@@ -9,11 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from kseeds.engines.centers import check_centers
+from kseeds.engines.preflight import missing
 from kseeds.engines.seeding import check_metric_name, check_schedule, seed
 from kseeds.result import ClusterSeeding
 
 try:
     from kseeds.engines import spark as _engine
+    from kseeds.engines.spark_columns import (
+        check_new_names,
+        column_of,
+        features_of,
+        weights_of,
+    )
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("pyspark", "pyarrow"):
         raise
@@ -30,7 +38,7 @@ def kmeans_plusplus(
     n_clusters: int,
     *,
     features: str | list[str] = "features",
-    weight: str | None = None,
+    sample_weight: str | None = None,
     metric: str = "euclidean",
     initial_centers: Any = None,
     random_state: Any = None,
@@ -47,7 +55,7 @@ def kmeans_plusplus(
         How many seeds to draw.
     features : str or list of str, default "features"
         A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
-    weight : str, optional
+    sample_weight : str, optional
         A column of non-negative weights.
     metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
         As for `kseeds.kmeans_plusplus`.
@@ -73,11 +81,12 @@ def kmeans_plusplus(
     >>> kseeds.spark.kmeans_plusplus(frame, 5, features=["id"]).centers.shape  # doctest: +SKIP
     (5, 1)
     """
-    columns = _checked(frame, features, weight)
+    chosen = features_of(_checked(frame), features)
+    weights = weights_of(frame, sample_weight)
     return seed(
-        lambda: _engine.running(frame, columns, weight, cache), n_clusters,
+        lambda: _engine.running(frame, chosen, weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
-        progress=progress,
+        progress=progress, columns=chosen.width, dtype=chosen.dtype,
     )  # fmt: skip
 
 
@@ -88,7 +97,7 @@ def kmeans_parallel(
     features: str | list[str] = "features",
     oversampling: float = 2.0,
     rounds: int = 5,
-    weight: str | None = None,
+    sample_weight: str | None = None,
     metric: str = "euclidean",
     initial_centers: Any = None,
     random_state: Any = None,
@@ -112,7 +121,7 @@ def kmeans_parallel(
         Expected candidates of a round, as a multiple of ``n_clusters``.
     rounds : int, default 5
         Rounds of drawing candidates.
-    weight, metric, initial_centers, random_state, cache, progress
+    sample_weight, metric, initial_centers, random_state, cache, progress
         As for `kmeans_plusplus`.
 
     Returns
@@ -121,11 +130,12 @@ def kmeans_parallel(
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
     """
     schedule = check_schedule(oversampling, rounds)
-    columns = _checked(frame, features, weight)
+    chosen = features_of(_checked(frame), features)
+    weights = weights_of(frame, sample_weight)
     return seed(
-        lambda: _engine.running(frame, columns, weight, cache), n_clusters,
+        lambda: _engine.running(frame, chosen, weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
-        progress=progress, schedule=schedule,
+        progress=progress, schedule=schedule, columns=chosen.width, dtype=chosen.dtype,
     )  # fmt: skip
 
 
@@ -145,13 +155,13 @@ def assign(
     frame : pyspark.sql.DataFrame
         The data.
     centers : array-like, shape (m, d)
-        The centres, at least one.
+        The centres, at least one; checked here, not when the frame is computed.
     features : str or list of str, default "features"
         A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
     metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
         As for `kseeds.assign`.
     label, distance : str
-        The names of the new columns.
+        The names of the new columns, which the frame must not have yet.
 
     Returns
     -------
@@ -163,39 +173,61 @@ def assign(
     from pyspark.sql.pandas.functions import pandas_udf
 
     name = check_metric_name(metric)
-    columns = _checked(frame, features, None)
-    known = np.asarray(centers, dtype=np.float64)
+    chosen = features_of(_checked(frame), features)
+    check_new_names(frame, label, distance)
+    # A list of columns becomes an array of doubles, whatever they were.
+    precision = chosen.dtype if chosen.as_array else np.dtype(np.float64)
+    known = check_centers(centers, "centers", name, chosen.width, precision)
+    _engine.check_executors(frame)
+    absent = str(missing(_engine.ONE, _engine.ALL, "%s"))
 
     def nearest(rows: Any) -> Any:
         import pandas
 
-        from kseeds.assignment import assign as assign_rows
-
+        try:
+            from kseeds.assignment import assign as assign_rows
+        except ImportError as error:
+            raise RuntimeError(absent % error) from None
         if len(rows) == 0:
-            return pandas.DataFrame({label: [], distance: []})
+            return pandas.DataFrame({"label": [], "distance": []})
+        if rows.isna().any():
+            raise ValueError("X has a null for a row; drop or fill such rows first.")
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError(
+                "X has rows of different lengths; give every row the same number of columns."
+            )
         found = assign_rows(np.stack(rows.to_numpy()), known, metric=name, n_threads=1)
-        return pandas.DataFrame({label: found.labels, distance: found.distances})
+        return pandas.DataFrame({"label": found.labels, "distance": found.distances})
 
     nearest.__annotations__ = {}  # Spark would read a meaning into them
-    add: Any = pandas_udf(nearest, f"{label} int, {distance} double")  # type: ignore[call-overload,unused-ignore]
+    add: Any = pandas_udf(nearest, "label int, distance double")  # type: ignore[call-overload,unused-ignore]
     array = (
-        columns
-        if not isinstance(columns, list)
-        else functions.array(*columns).cast("array<double>")
+        chosen.columns[0]
+        if chosen.as_array
+        else functions.array(*chosen.columns).cast("array<double>")
     )
-    added = frame.withColumn("__kseeds", add(array))
-    return added.select(*frame.columns, f"__kseeds.{label}", f"__kseeds.{distance}")
+    both = "__kseeds"
+    while both in frame.columns:
+        both += "_"
+    # One column after the other, as the frame may have several of one name.
+    return (
+        frame.withColumn(both, add(array))
+        .withColumn(label, column_of(both).getField("label"))
+        .withColumn(distance, column_of(both).getField("distance"))
+        .drop(both)
+    )
 
 
-def _checked(frame: Any, features: Any, weight: Any) -> Any:
-    if type(frame).__module__.partition(".")[0] != "pyspark":
+def _checked(frame: Any) -> Any:
+    module = type(frame).__module__
+    if module.partition(".")[0] != "pyspark":
         raise TypeError(
             f"frame is a {type(frame).__name__}; pass a Spark DataFrame, or use "
             "kseeds.kmeans_plusplus for data in memory."
         )
-    if weight is not None and weight not in frame.columns:
-        raise ValueError(
-            f"weight={weight!r} is not in the frame, which has {', '.join(frame.columns)}; name "
-            "one of its columns."
+    if ".connect." in module:
+        raise TypeError(
+            "frame belongs to Spark Connect, which gives no access to partitions; use a classic "
+            "Spark session, or write the frame to Parquet and use kseeds.dask."
         )
-    return _engine.features_of(frame, features)
+    return frame

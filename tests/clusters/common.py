@@ -40,3 +40,10 @@ def dying_at_catch_up(run, marker):
         return run(self, task, message, keep)
 
     return run_dying
+
+
+def executor_of_this_task():
+    """Return the process of the Spark executor that runs this: the parent of Python's parent."""
+    import psutil
+
+    return psutil.Process(os.getppid()).ppid()

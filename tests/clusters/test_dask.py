@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -110,7 +113,7 @@ def test_clear_errors():
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight=weights)
     with pytest.raises(ValueError, match=r"sample_weight has shape \(50,\)"):
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight=da.from_array(weights[:50]))
-    with pytest.raises(ValueError, match="is no column of X"):
+    with pytest.raises(ValueError, match="names a column but X is an array"):
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight="w")
     with pytest.raises(ValueError, match="n_clusters=101 is more than the 100 rows"):
         kseeds_dask.kmeans_parallel(chunked, 101)
@@ -190,6 +193,26 @@ def test_progress_and_an_interrupt_leave_nothing_behind():
         kseeds_dask.kmeans_parallel(da.from_array(X, chunks=500), K, progress=interrupt)
     assert len(seen) == 4
     assert all(total == 12 for _, total in seen)
+
+
+@pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel"])
+def test_an_interrupt_frees_the_memory_of_the_cluster(client, call):
+    X, _ = whole_numbers()
+    seen = []
+
+    def interrupt(done, total):
+        seen.append(done)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):  # pytest.raises would hold on to the frames
+        getattr(kseeds_dask, call)(da.from_array(X, chunks=500), K, progress=interrupt)
+    assert len(seen) == 2
+    deadline = time.monotonic() + 30
+    while any(client.has_what().values()) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.05)
+    assert not any(client.has_what().values())
 
 
 def test_seeds_start_dask_ml():

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any
 
-from dask.base import compute, persist
+from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 
 from kseeds.engines.partition import Part
+from kseeds.engines.preflight import check_seen, looker
 from kseeds.engines.rounds import Task
+
+_ALL = "the scheduler and every worker"
 
 
 class DaskEngine:
@@ -53,9 +56,30 @@ def _item(pair: Delayed, place: int) -> Delayed:
     return delayed(itemgetter(place), pure=False)(pair)
 
 
+def check_workers() -> None:
+    """Refuse a cluster whose workers or scheduler lack kseeds, or have another version.
+
+    Dask would wait without a word for tasks that nobody can unpack.
+    """
+    client: Any = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "run_on_scheduler") or client.asynchronous:
+        return  # threads or processes of this machine
+    look = looker("kseeds.engines.partition")
+    try:
+        found = client.run_on_scheduler(look)
+    except Exception:
+        pass  # a scheduler may be told to unpack nothing, and then needs no kseeds
+    else:
+        check_seen(f"the Dask scheduler {client.scheduler.address}", _ALL, found)
+    for address, found in client.run(look, on_error="return").items():
+        if isinstance(found, tuple):  # else the worker is lost, which is not our matter
+            check_seen(f"the Dask worker {address}", _ALL, found)
+
+
 @contextmanager
 def running(blocks: Sequence[Any], weights: Sequence[Any], cache: bool) -> Iterator[DaskEngine]:
     """Give an engine over blocks of rows; let go of what it keeps afterwards."""
+    check_workers()
     make = delayed(Part.of, pure=False)
     parts = [
         make(number, block, weight)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kseeds import metrics
 from kseeds.inputs.points import check_values, two_dimensional
-from kseeds.inputs.problem import find_bad_weight
+from kseeds.inputs.problem import find_bad_weight, weight_scale
 from kseeds.inputs.tables import float_dtype, to_array
 from kseeds.methods.parallel.rounds import share_of
 from kseeds.metrics import FloatArray, Metric
@@ -59,7 +59,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Survey:
-    """What the driver must know of a partition before it can plan."""
+    """What the driver must know of a partition before it can plan.
+
+    ``weight_sum`` is in units of ``weight_scale(weight_max)``: the plain sum may overflow.
+    """
 
     rows: int
     columns: int
@@ -127,23 +130,27 @@ def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
             error = str(found)
     n = len(part.values)
     total, most, positive = float(n), 1.0, n
-    if weights is not None:
-        total, most = float(weights.sum()), float(weights.max(initial=0.0))
-        positive = int(np.count_nonzero(weights))
+    if weights is not None and error is None:
+        most, positive = float(weights.max(initial=0.0)), int(np.count_nonzero(weights))
+        total = float((weights / weight_scale(most)).sum()) if positive else 0.0
     return None, Survey(n, columns, dtype, largest, total, most, positive, error)
 
 
 def first_clocks(
     part: Part, state: Any, message: tuple[Plan, Purpose, int, Rows]
 ) -> tuple[Any, Picked]:
-    """Return the rows whose exponential clocks ring first, but not those given."""
+    """Return the rows whose exponential clocks ring first, but not those given.
+
+    They are picked by the clock E/w, or by its logarithm where there are weights.
+    """
     plan, purpose, count, without = message
     start, stop = plan.rows_of(part)
     clocks = plan.stream.exponentials(purpose, 0, start, stop)
-    weights = plan.weights_of(part)
-    if weights is not None:
-        with np.errstate(divide="ignore", over="ignore"):
-            clocks /= weights
+    if part.weights is not None:
+        # Logarithms, and weights as they came: a quotient overflows where a weight is tiny,
+        # and a scaled weight may vanish. A weight of 0 never rings.
+        with np.errstate(divide="ignore"):
+            clocks = np.log(clocks) - np.log(part.weights)
     clocks[without[(without >= start) & (without < stop)] - start] = np.inf
     first = np.argsort(clocks, kind="stable")[:count]
     first = first[np.isfinite(clocks[first])]

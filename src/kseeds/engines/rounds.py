@@ -31,7 +31,9 @@ import numpy.typing as npt
 
 from kseeds import metrics
 from kseeds.engines import partition
+from kseeds.engines.centers import check_centers
 from kseeds.engines.partition import Picked, Plan, Rows
+from kseeds.inputs.points import Prepared, prepare_like
 from kseeds.inputs.problem import Problem, check_enough, weight_scale
 from kseeds.meeting import in_order
 from kseeds.methods.parallel.rounds import Schedule
@@ -67,7 +69,8 @@ class Request:
     n_clusters: int
     metric: str
     initial: npt.NDArray[Any] | None
-    stream: Stream
+    stream: Stream | Callable[[], Stream]
+    """Made by the call only once nothing is left to refuse: making it may advance a generator."""
     progress: Progress = SILENT
     n_threads: int = 1
 
@@ -117,28 +120,37 @@ class Driver:
         check_enough(request.n_clusters, n, sum(found.positive for found in surveys))
         self.work.rows = n
         dtype = np.result_type(*(found.dtype for found in filled))
-        self.sums = [found.weight_sum for found in surveys]
+        self.values = self.centers = np.empty((0, filled[0].columns), dtype=dtype)
         if plan is None:
+            largest = max(found.largest for found in filled)
             starts = np.cumsum([0] + [found.rows for found in surveys])[:-1]
-            shape = np.empty((0, columns.pop()), dtype=dtype)
-            metric, factor = metrics.bind(
-                request.metric, shape, max(found.largest for found in filled)
-            )
-            plan = Plan(
-                metric, factor, dtype, scale, request.stream, tuple(int(s) for s in starts),
-                n_threads=request.n_threads,
-            )  # fmt: skip
-            self.sums = [found / scale for found in self.sums]
+            plan = self._planned(largest, scale, tuple(int(start) for start in starts))
+        elif request.initial is not None:  # prepared, like the rows
+            self.values = self.centers = request.initial
         self.plan = plan
-        empty = np.empty((0, filled[0].columns), dtype=dtype)
-        if request.initial is not None and request.initial.shape[1] != empty.shape[1]:
-            raise ValueError(
-                f"initial_centers has {request.initial.shape[1]} columns but the data has "
-                f"{empty.shape[1]}; pass rows of the same kind."
-            )
-        self.values = empty if request.initial is None else request.initial.astype(dtype)
-        self.centers = plan.points(self.values)
+        self.sums = [
+            found.weight_sum * (weight_scale(found.weight_max) / plan.weight_scale)
+            if found.weight_sum
+            else 0.0
+            for found in surveys
+        ]
         self.met = 0
+
+    def _planned(self, largest: float, scale: float, starts: tuple[int, ...]) -> Plan:
+        """Return the plan for rows that are known by their survey; check the initial centres."""
+        request, empty = self.request, self.values
+        if request.initial is not None:
+            self.values = check_centers(
+                request.initial, "initial_centers", request.metric, empty.shape[1], empty.dtype,
+                allow_empty=True,
+            )  # fmt: skip
+        # Rows that are all zero have no scale of their own.
+        largest = largest or float(np.abs(self.values).max(initial=0.0))
+        metric, factor = metrics.bind(request.metric, empty, largest)
+        like = Prepared(empty, empty, metric, factor)
+        self.centers = prepare_like(like, self.values, name="initial_centers")
+        stream = request.stream if isinstance(request.stream, Stream) else request.stream()
+        return Plan(metric, factor, empty.dtype, scale, stream, starts, n_threads=request.n_threads)
 
     def ask(self, task: Task, message: Any, keep: bool = False) -> list[Any]:
         """Run a task everywhere; count the bytes of the question and of the answers."""
@@ -222,9 +234,11 @@ def kmeans_parallel(driver: Driver, schedule: Schedule) -> Found:
     chosen = _reduce(driver, m, weights)
     rows, values = rows[chosen], driver.values[m:][chosen]
     if len(rows) < request.n_clusters:
-        return _complete_by_plusplus(driver, m, rows, values)
+        found = _complete_by_plusplus(driver, m, rows, values)
+    else:
+        found = Found(rows, values, len(rows), work)
     request.progress.update(steps, steps, "rounds")
-    return Found(rows, values, len(rows), work)
+    return found
 
 
 def _reduce(driver: Driver, m: int, weights: npt.NDArray[np.float64]) -> Rows:
@@ -249,7 +263,11 @@ def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: npt.NDArra
     driver.met = 0
     driver.add(values)
     missing = driver.request.n_clusters - len(rows)
+    # Its steps are no steps of ours: the progress and the rounds stay those of k-means||.
+    request, asked = driver.request, driver.work.rounds
+    driver.request = replace(request, progress=SILENT)
     found = kmeans_plusplus(driver, Purpose.COMPLETION, missing, before=rows)
+    driver.request, driver.work.rounds = request, asked
     return replace(
         found,
         indices=np.concatenate([rows, found.indices]),
@@ -282,13 +300,14 @@ def kmeans_plusplus(
             break
         uniforms = source(2 * size).reshape(2, size)
         proposed = driver.draw(uniforms[0])
+        work.rounds += 1
         accepted = _settle(driver, proposed, uniforms[1], k - len(found))
         found = np.concatenate([found, proposed.rows[accepted]])
         driver.add(proposed.values[accepted])
     values, distinct = driver.values[m:], len(found)
     if distinct < k:
         found, values = _fill(driver, found, values, k, before)
-    work.rounds, work.acceptances = k, work.acceptances + distinct
+    work.acceptances += distinct
     request.progress.update(k, k, "seeds")
     return Found(found, values, distinct, work)
 

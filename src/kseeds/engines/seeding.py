@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from kseeds.engines import rounds
+from kseeds.engines.centers import check_centers
 from kseeds.engines.rounds import Driver, Engine, Request
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import check_count, check_positive, check_random_state
-from kseeds.inputs.points import check_values, two_dimensional
-from kseeds.inputs.tables import to_array
 from kseeds.methods.parallel.rounds import Schedule
 from kseeds.metrics import FAMILIES
 from kseeds.progress import progress_for
+from kseeds.randomness import Stream
 from kseeds.result import ClusterSeeding
 
 
@@ -31,19 +31,22 @@ def seed(
     random_state: Any,
     progress: Any,
     schedule: Schedule | None = None,
+    columns: int | None = None,
+    dtype: np.dtype[Any] | None = None,
 ) -> ClusterSeeding:
-    """Check the arguments, then start the engine and draw: k-means|| if there is a schedule."""
+    """Check the arguments, then start the engine and draw: k-means|| if there is a schedule.
+
+    ``columns`` and ``dtype`` are those of the data, where they are known without a look at it.
+    """
     started = time.perf_counter()
     k = check_count("n_clusters", n_clusters)
     name = check_metric_name(metric)
     initial = None
     if initial_centers is not None:
-        initial = two_dimensional(
-            to_array(initial_centers, "initial_centers"), "initial_centers", allow_empty=True
+        initial = check_centers(
+            initial_centers, "initial_centers", name, columns, dtype, allow_empty=True
         )
-        if len(initial):
-            check_values(initial.astype(np.float64), name, "initial_centers")
-    stream = check_random_state(random_state)
+    stream = _stream_of(random_state)
     shown = progress_for(progress)
     try:
         with engine() as running:
@@ -57,14 +60,27 @@ def seed(
     if found.distinct < k:
         warnings.warn(
             f"X has fewer distinct points than n_clusters={k}: every row coincides with one of "
-            f"the {found.distinct} seeds drawn. The other {k - found.distinct} are further rows "
-            "drawn by weight; ask for fewer seeds to avoid repeated points.",
+            f"the {found.distinct} seeds drawn"
+            + (" or the initial centers" if initial is not None and len(initial) else "")
+            + f". The other {k - found.distinct} are further rows drawn by weight; ask for fewer "
+            "seeds to avoid repeated points.",
             FewerDistinctPointsWarning,
             stacklevel=3,
         )
     return ClusterSeeding(
-        found.values, found.indices, "rounds", found.work, time.perf_counter() - started
+        found.values,
+        found.indices,
+        "k-means++" if schedule is None else "k-means||",
+        found.work,
+        time.perf_counter() - started,
     )
+
+
+def _stream_of(random_state: Any) -> Stream | Callable[[], Stream]:
+    """Return the stream, or what makes it: a refused call must not advance a generator."""
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        return lambda: check_random_state(random_state)
+    return check_random_state(random_state)
 
 
 def check_schedule(oversampling: Any, n_rounds: Any) -> Schedule:

@@ -7,6 +7,7 @@ lost executor's share is made again by Spark from where it came.
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,13 +16,19 @@ import numpy as np
 import pyarrow as pa
 from pyspark import RDD, StorageLevel
 from pyspark.serializers import CPickleSerializer
-from pyspark.sql import Column, DataFrame, functions
-from pyspark.sql.types import ArrayType, NumericType
+from pyspark.sql import Column, DataFrame
 
 from kseeds.engines.partition import Part
+from kseeds.engines.preflight import check_seen, looker, missing
 from kseeds.engines.rounds import Task
+from kseeds.engines.spark_columns import Features
 
+ONE = "a Spark executor"
+ALL = "every executor, or ship an environment that has it with spark.archives"
 _LEVEL = StorageLevel.MEMORY_AND_DISK
+_ABSENT = re.compile(
+    r"No module named '(?:kseeds|numpy|numba|llvmlite|threadpoolctl|pyarrow)\b[^']*'"
+)
 
 
 class SparkEngine:
@@ -48,9 +55,13 @@ class SparkEngine:
             both = self._parts.zip(self._kept)
             pairs = both.map(lambda pair: task(pair[0], pair[1][0], shared.value))
         if not keep:
-            return pairs.map(lambda pair: pair[1]).collect()
+            return _collect(pairs.map(lambda pair: pair[1]))
         pairs = _one_by_one(pairs).persist(_LEVEL)
-        replies = pairs.map(lambda pair: pair[1]).collect()
+        try:
+            replies = _collect(pairs.map(lambda pair: pair[1]))
+        except BaseException:
+            pairs.unpersist()
+            raise
         if self._kept is not None:
             self._kept.unpersist()
         self._kept = pairs
@@ -65,16 +76,37 @@ class SparkEngine:
         self._messages, self._kept = [], None
 
 
+def _collect(elements: RDD[Any]) -> list[Any]:
+    """Return all elements; tell of executors without kseeds in a sentence."""
+    try:
+        return elements.collect()
+    except Exception as error:
+        # The preflight met other executors. What is wrong is the last of many lines of Java.
+        found = _ABSENT.search(str(error))
+        if found is None:
+            raise
+    raise missing(ONE, ALL, found.group(0))
+
+
+def check_executors(frame: DataFrame) -> None:
+    """Refuse executors that lack kseeds, or have another version of it."""
+    context = frame.sparkSession.sparkContext
+    slots = max(1, context.defaultParallelism)
+    look = looker(__name__)
+    for seen in set(context.parallelize(range(slots), slots).map(lambda _: look()).collect()):
+        check_seen(ONE, ALL, seen)
+
+
 @contextmanager
 def running(
-    frame: DataFrame, features: Column | list[Column], weight: str | None, cache: bool
+    frame: DataFrame, features: Features, weights: Column | None, cache: bool
 ) -> Iterator[SparkEngine]:
     """Give an engine over the rows of a frame; let go of what it keeps afterwards."""
-    columns = features if isinstance(features, list) else [features]
-    chosen = [column.alias(f"x{j}") for j, column in enumerate(columns)]
-    if weight is not None:
-        chosen.append(functions.col(weight).cast("double").alias("w"))
-    as_array, weighted = not isinstance(features, list), weight is not None
+    check_executors(frame)
+    chosen = [column.alias(f"x{j}") for j, column in enumerate(features.columns)]
+    if weights is not None:
+        chosen.append(weights.alias("w"))
+    as_array, weighted = features.as_array, weights is not None
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -138,36 +170,3 @@ def _join(number: int, rows: Iterable[Any]) -> Iterator[Part]:
     if blocks[0][1] is not None:
         weights = np.concatenate([part for _, part, _ in blocks])
     yield Part.of(number, np.concatenate([values for values, _, _ in blocks]), weights)
-
-
-def features_of(frame: DataFrame, features: Any) -> Column | list[Column]:
-    """Return an array column, or a list of numeric columns, ready for Arrow."""
-    types = {field.name: field.dataType for field in frame.schema.fields}
-    names = [features] if isinstance(features, str) else list(features)
-    for name in names:
-        if name not in types:
-            raise ValueError(
-                f"features={features!r} is not in the frame, which has {', '.join(types)}; name a "
-                "column of arrays or vectors, or a list of numeric columns."
-            )
-    if not isinstance(features, str):
-        for name in names:
-            if not isinstance(types[name], NumericType):
-                raise TypeError(
-                    f"features has column {name!r} of type {types[name].simpleString()}, which is "
-                    "not numeric; encode or drop that column first."
-                )
-        return [functions.col(name) for name in names]
-    kind = types[features]
-    if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
-        return functions.col(features)
-    if kind.typeName() == "vectorudt" or type(kind).__name__ == "VectorUDT":
-        from pyspark.ml.functions import vector_to_array
-
-        return vector_to_array(functions.col(features))
-    if isinstance(kind, NumericType):
-        return [functions.col(features)]
-    raise TypeError(
-        f"features={features!r} is a column of {kind.simpleString()}; name a column of arrays or "
-        "vectors of numbers, or a list of numeric columns."
-    )

@@ -1,0 +1,72 @@
+"""Centres that a user passes for data in partitions: checked before any job is started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.inputs.points import check_values, two_dimensional
+from kseeds.inputs.tables import to_array
+
+
+def check_centers(
+    centers: Any,
+    name: str,
+    metric: str,
+    columns: int | None = None,
+    dtype: np.dtype[Any] | None = None,
+    *,
+    allow_empty: bool = False,
+) -> npt.NDArray[Any]:
+    """Return centres as an array, in the precision of the data where that is known.
+
+    Parameters
+    ----------
+    centers : array-like, shape (m, d)
+        What the user passed.
+    name : str
+        How the user calls it.
+    metric : str
+        The metric it must be fit for.
+    columns : int, optional
+        The columns of the data, where they are known.
+    dtype : dtype, optional
+        The precision of the data, where it is known.
+    allow_empty : bool
+        Whether m may be 0.
+    """
+    values = two_dimensional(to_array(centers, name), name, allow_empty=True)
+    if len(values) == 0 and not allow_empty:
+        raise ValueError(f"{name} is empty; pass at least one centre.")
+    if columns is not None and values.shape[1] != columns:
+        raise ValueError(
+            f"{name} has {values.shape[1]} columns but the data has {columns}; pass rows of the "
+            "same kind."
+        )
+    values = _in_precision(values, np.dtype(np.float64) if dtype is None else dtype, name)
+    if len(values):
+        check_values(values, metric, name)
+    return values
+
+
+def _in_precision(
+    values: npt.NDArray[Any], dtype: np.dtype[Any], name: str
+) -> npt.NDArray[np.floating]:
+    """Return values in a precision; refuse those that become infinite."""
+    with np.errstate(over="ignore"):
+        cast: npt.NDArray[np.floating] = values.astype(dtype)
+    lost = np.isfinite(values) & ~np.isfinite(cast)
+    if lost.any():
+        row, column = (int(at[0]) for at in np.nonzero(lost))
+        remedy = (
+            "pass the data as float64"
+            if dtype == np.float32
+            else "divide the data and the centres by a common factor"
+        )
+        raise ValueError(
+            f"{name} has {values[row, column]} at row {row}, column {column}, which {dtype}, the "
+            f"precision of the data, cannot hold; {remedy}."
+        )
+    return cast

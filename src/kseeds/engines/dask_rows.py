@@ -1,0 +1,130 @@
+"""Rows and weights of Dask collections: checked by what Dask declares, before any task runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kseeds.inputs.points import two_dimensional
+from kseeds.inputs.tables import float_dtype, to_array
+
+
+@dataclass(frozen=True)
+class DaskRows:
+    """The chunks of rows and of their weights, as delayed objects, and what is known of them.
+
+    Attributes
+    ----------
+    blocks, weights : list
+        One chunk each; a weight may also be the name of a column of its block, or None.
+    lengths : list
+        The rows of each chunk; NaN where that is not known.
+    columns : int or None
+        The coordinates of a row, where they are known.
+    dtype : dtype
+        The precision in which the rows are computed.
+    """
+
+    blocks: list[Any]
+    weights: list[Any]
+    lengths: list[float]
+    columns: int | None
+    dtype: np.dtype[Any]
+
+
+def rows_of(X: Any, sample_weight: Any = None) -> DaskRows:
+    """Return the chunks of a Dask array or dataframe, and of the weights of its rows."""
+    kind = type(X).__module__.partition(".")[0]
+    if kind not in ("dask", "dask_expr") or getattr(X, "ndim", 0) != 2:
+        raise TypeError(
+            f"X is a {type(X).__name__}; pass a Dask array of two dimensions or a Dask dataframe, "
+            "or use kseeds.kmeans_plusplus for data in memory."
+        )
+    is_array = hasattr(X, "chunks")
+    column = sample_weight if isinstance(sample_weight, str) else None
+    if column is not None:
+        _check_column(X, column)
+    # What a conversion makes of no rows tells what it makes of any.
+    declared = _declared(X, "X")
+    if column is not None:
+        _numbers(declared[column], "sample_weight")
+        declared = declared.drop(columns=column)
+    declared = two_dimensional(to_array(declared, "X"), "X", allow_empty=True)
+    if is_array:
+        X = X.rechunk({1: -1})
+    blocks = list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
+    if sample_weight is None or column is not None:
+        # A column is taken from each chunk: Dask may read a single column in other chunks.
+        weights = [column] * len(blocks)
+    else:
+        weights = _weight_blocks(X, sample_weight, len(blocks))
+    lengths = list(X.chunks[0]) if is_array else [math.nan] * len(blocks)
+    known = not (is_array and math.isnan(X.shape[1]))
+    columns = declared.shape[1] if known else None
+    return DaskRows(blocks, weights, lengths, columns, float_dtype(declared.dtype))
+
+
+def _declared(collection: Any, name: str) -> Any:
+    """Return something of no rows with the columns and dtypes of a collection."""
+    if not hasattr(collection, "chunks"):
+        return collection._meta
+    columns = [1 if math.isnan(size) else size for size in collection.shape[1:]]
+    return _numbers(np.empty((0, *columns), dtype=collection.dtype), name)
+
+
+def _numbers(declared: Any, name: str) -> Any:
+    to_array(declared, name)  # refuses what is not numeric
+    return declared
+
+
+def _check_column(X: Any, column: str) -> None:
+    """Refuse a name that is not that of a single column beside others."""
+    if not hasattr(X, "columns"):
+        raise ValueError(
+            f"sample_weight={column!r} names a column but X is an array, which has no names; pass "
+            "the weights themselves as a Dask array."
+        )
+    names = list(X.columns)
+    if names.count(column) != 1:
+        what = "is not a column" if column not in names else "is the name of several columns"
+        raise ValueError(
+            f"sample_weight={column!r} {what} of X, which has {', '.join(map(str, names))}; name "
+            "a single column, or pass the weights themselves."
+        )
+    if len(names) == 1:
+        raise ValueError(
+            f"X has no column but sample_weight={column!r}; pass a dataframe with at least one "
+            "column of coordinates beside the weights."
+        )
+
+
+def _weight_blocks(X: Any, sample_weight: Any, count: int) -> list[Any]:
+    if not hasattr(sample_weight, "to_delayed"):
+        raise TypeError(
+            f"sample_weight is a {type(sample_weight).__name__}; pass a Dask array or series, or "
+            "the name of a column."
+        )
+    if sample_weight.ndim != 1:
+        raise ValueError(
+            f"sample_weight has {sample_weight.ndim} dimensions, not 1; pass one weight for each "
+            "row, for example a single column."
+        )
+    _numbers(_declared(sample_weight, "sample_weight"), "sample_weight")
+    known = hasattr(X, "chunks") and hasattr(sample_weight, "chunks")
+    if known and not np.isnan([*X.chunks[0], *sample_weight.chunks[0]]).any():
+        rows, weights = sum(X.chunks[0]), sum(sample_weight.chunks[0])
+        if rows != weights:
+            raise ValueError(
+                f"sample_weight has shape {sample_weight.shape}; pass one weight for each of the "
+                f"{rows} rows."
+            )
+        sample_weight = sample_weight.rechunk((X.chunks[0],))
+    blocks = list(np.ravel(np.asarray(sample_weight.to_delayed(), dtype=object)))
+    if len(blocks) != count:
+        raise ValueError(
+            f"sample_weight has {len(blocks)} chunks but X has {count}; chunk both alike."
+        )
+    return blocks
