@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.errors import FewerDistinctPointsWarning
+from kseeds.fingerprint import Fingerprint, fingerprint_of
+from kseeds.finishing import exact_centers, in_user_units, nearest_of_all
 from kseeds.inputs import (
     Prepared,
     Problem,
+    Weights,
     check_algorithm,
     check_count,
     check_options,
@@ -24,11 +27,10 @@ from kseeds.inputs import (
 )
 from kseeds.inputs.problem import UncheckedValuesError
 from kseeds.methods import table
-from kseeds.methods.clocks import fill_with_rows
+from kseeds.methods.completion import complete
 from kseeds.methods.parallel.rounds import Schedule
-from kseeds.metrics import FloatArray
-from kseeds.nearest import finish_nearest
-from kseeds.result import Draw, Seeding
+from kseeds.result import Draw, Finished, Seeding
+from kseeds.threads import Workers
 
 
 def kmeans_plusplus(
@@ -76,13 +78,14 @@ def kmeans_plusplus(
     **options
         Of ``algorithm="paper"``: ``keys`` ("clock", or "printed" for the paper's own biased
         rule) and ``queue`` (False for the ablation without the priority queue). Of
-        ``algorithm="lazy"``: ``kernels`` ("plain" or "compiled", the same seeds),
-        ``sweeps`` ("auto", "never" or "always") and ``batch`` (64, 8 or 1).
+        ``algorithm="lazy"``: ``kernels`` ("auto", "plain" or "compiled", the same seeds),
+        ``sweeps`` ("auto", "never", "always" or "whole") and ``batch`` (64, 8 or 1).
 
     Returns
     -------
     Seeding
-        Unpacks as ``centers, indices``; also has labels, distances, potential and work.
+        Unpacks as ``centers, indices``; also has work, and labels, distances and potential,
+        which are computed when first asked for.
 
     Warns
     -----
@@ -146,12 +149,13 @@ def kmeans_parallel(
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
         tree without a radius). Of ``algorithm="fast"``: ``way`` ("plain", "brute",
-        "tree", "sketch" or "product"), how rows meet candidates.
+        "tree", "sketch", "flat", "product" or "vantage"), how rows meet candidates.
 
     Returns
     -------
     Seeding
-        Unpacks as ``centers, indices``; also has labels, distances, potential and work.
+        Unpacks as ``centers, indices``; also has work, and labels, distances and potential,
+        which are computed when first asked for.
 
     Warns
     -----
@@ -197,7 +201,7 @@ def _seed(
     )  # fmt: skip
     # Lazy k-means++ reads the values once, in its first pass, and sees there if they are bad.
     reads_once = methods is table.PLUSPLUS and algorithm in ("auto", "lazy")
-    problem, prepared, weight_scale = prepare_problem(
+    problem, prepared, weights = prepare_problem(
         X, n_clusters, **arguments, check_values=not reads_once
     )
     if algorithm == "auto":
@@ -213,40 +217,41 @@ def _seed(
         except UncheckedValuesError:
             stream = problem.stream  # a generator must not be drawn from twice
             again = {**arguments, "random_state": 0}
-            problem, prepared, weight_scale = prepare_problem(X, n_clusters, **again)
+            problem, prepared, weights = prepare_problem(X, n_clusters, **again)
             problem = replace(problem, stream=stream)
             drawn = run(table.method(methods, algorithm), problem)
+        drawn.work.rows = len(problem.points)
+        indices = complete(problem, prepared, drawn, weights, _warn)
+        before = drawn.fingerprint
+        if before is None:
+            before = _fingerprint(problem)
     finally:
         problem.progress.close()
-    drawn.work.rows = len(problem.points)
-    indices = _complete(problem, drawn.indices)
     return Seeding(
         centers=prepared.values[indices],
         indices=indices,
         algorithm=algorithm,
         work=drawn.work,
         seconds=time.perf_counter() - started,
-        finish=lambda: _finish(problem, prepared, drawn, indices, weight_scale),
+        finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),
     )
 
 
-def _complete(problem: Problem, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Fill up with rows drawn by weight when the distinct points ran out."""
-
-    def warn(found: int) -> None:
-        warnings.warn(
-            f"X has fewer distinct points than n_clusters={problem.n_clusters}: every row "
-            f"coincides with one of the {found} seeds drawn"
-            + (" or the initial centers" if len(problem.initial) else "")
-            + f". The other {problem.n_clusters - found} are further rows drawn by weight; "
-            "ask for fewer seeds to avoid repeated points.",
-            FewerDistinctPointsWarning,
-            stacklevel=6,
-        )
-
-    return fill_with_rows(
-        problem.stream, indices, problem.n_clusters, len(problem.points), problem.weights, warn
+def _warn(problem: Problem, found: int) -> None:
+    warnings.warn(
+        f"X has fewer distinct points than n_clusters={problem.n_clusters}: every row "
+        f"coincides with one of the {found} seeds drawn"
+        + (" or the initial centers" if len(problem.initial) else "")
+        + f". The other {problem.n_clusters - found} are further rows drawn by weight; "
+        "ask for fewer seeds to avoid repeated points.",
+        FewerDistinctPointsWarning,
+        stacklevel=5,
     )
+
+
+def _fingerprint(problem: Problem) -> Fingerprint:
+    with Workers(problem.n_threads) as workers:
+        return fingerprint_of(problem.points, workers)
 
 
 def _finish(
@@ -254,10 +259,23 @@ def _finish(
     prepared: Prepared,
     drawn: Draw,
     indices: npt.NDArray[np.int64],
-    weight_scale: float,
-) -> tuple[npt.NDArray[np.int32], FloatArray, float]:
+    weights: Weights,
+    before: Fingerprint,
+) -> Finished:
     """Return labels, distances and potential in the user's units."""
-    nearest, mass = finish_nearest(problem, drawn.nearest, indices)
-    scale = prepared.metric.scale
-    distances = np.sqrt(nearest.squared) * nearest.squared.dtype.type(scale)
-    return nearest.labels, distances, mass * weight_scale * scale * scale
+    _refuse_changes(problem, before)
+    centers = np.concatenate([problem.initial, problem.points[indices]])
+    with Workers(problem.n_threads) as workers:
+        nearest = nearest_of_all(problem, drawn.nearest, centers, workers)
+        exact = exact_centers(prepared, problem.initial, indices)
+        finished = in_user_units(nearest, exact, prepared, weights, workers)
+    _refuse_changes(problem, before)  # also while this was going on
+    return finished
+
+
+def _refuse_changes(problem: Problem, before: Fingerprint) -> None:
+    if not np.array_equal(_fingerprint(problem), before):
+        raise RuntimeError(
+            "X has changed since it was seeded, so labels, distances and potential can no longer "
+            "be computed; ask for them before changing X, or use kseeds.assign(X, seeding.centers)."
+        )

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs import check_threads, check_weights, prepare_like, prepare_points
+from kseeds.finishing import exact_centers, in_user_units
+from kseeds.inputs import check_threads, check_weights, prepare_together
 from kseeds.metrics import FloatArray
-from kseeds.nearest import CatchUp, mass_of
+from kseeds.nearest import CatchUp
 from kseeds.result import Nearest
 from kseeds.threads import Workers
 
@@ -80,22 +81,14 @@ def assign(
     >>> labels.tolist(), distances.tolist()
     ([0, 0, 1], [0.0, 1.0, 1.0])
     """
-    prepared = prepare_points(X, metric)
-    known = prepare_like(prepared, centers, name="centers")
+    prepared, known = prepare_together(X, centers, metric, names=("X", "centers"))
     if len(known) == 0:
         raise ValueError("centers is empty; pass at least one centre.")
-    weights, weight_scale = check_weights(sample_weight, len(prepared.points))
+    weights = check_weights(sample_weight, len(prepared.points))
     nearest = Nearest.unmet(prepared.points)
     with Workers(check_threads(n_threads)) as workers:
         engine = CatchUp(prepared.points, prepared.metric, workers, len(known))
-        engine.meet(nearest, np.ascontiguousarray(known))
-        mass = mass_of(nearest, weights, workers)
-        scale = prepared.metric.scale
-        distances = np.empty_like(nearest.squared)
-
-        def finish(start: int, stop: int) -> None:
-            np.sqrt(nearest.squared[start:stop], out=distances[start:stop])
-            distances[start:stop] *= distances.dtype.type(scale)
-
-        workers.over_blocks(finish, len(distances))
-    return Assignment(nearest.labels, distances, mass * weight_scale * scale * scale)
+        engine.meet(nearest, known)
+        none = np.empty(0, dtype=np.int64)
+        exact = exact_centers(prepared, known, none)
+        return Assignment(*in_user_units(nearest, exact, prepared, weights, workers))

@@ -16,7 +16,7 @@ from kseeds.layout import LANES
 from kseeds.metrics import FloatArray, Metric
 from kseeds.products import norms_about
 from kseeds.sketch import Axes
-from kseeds.threads import Workers
+from kseeds.threads import Workers, rows_for
 
 _TASK_ROWS = 4096
 
@@ -91,5 +91,7 @@ class FlatSketch:
             )  # fmt: skip
             return computed
 
-        self.opened = sum(workers.over_blocks(task, len(self._points), _TASK_ROWS))
+        # As if nothing could be ruled out: an interrupt waits for a task.
+        rows = rows_for(m * (0.1 + 0.025 * r + 0.2 * centers.shape[1]), most=_TASK_ROWS)
+        self.opened = sum(workers.over_blocks(task, len(self._points), rows))
         return self.opened, 0

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from kseeds.messages import clipped, shown
 from kseeds.metrics import Dissimilarity, FloatArray
 
+_ROWS = 4096
 _NUMBERS = (numbers.Real, np.bool_, decimal.Decimal)
 
 
@@ -19,10 +20,7 @@ def squared_by_function(
     points: FloatArray, center: FloatArray, function: Dissimilarity
 ) -> FloatArray:
     """Return the squared dissimilarity of every row to ``center``."""
-    found = _dissimilarities(points, center, function)
-    bad = np.flatnonzero(~((found >= 0.0) & np.isfinite(found)))
-    if len(bad):
-        raise ValueError(_complaint(function, found[bad[0]], points[bad[0]], center))
+    found = dissimilarities(points, center, function)
     with np.errstate(over="ignore"):
         squared: FloatArray = np.square(found).astype(points.dtype)
     lost = np.flatnonzero(~np.isfinite(squared))
@@ -35,7 +33,18 @@ def squared_by_function(
     return squared
 
 
-def _dissimilarities(
+def dissimilarities(
+    points: FloatArray, center: FloatArray, function: Dissimilarity
+) -> npt.NDArray[np.float64]:
+    """Return the dissimilarity of every row to ``center``: finite numbers of 0 or more."""
+    found = _answers(points, center, function)
+    bad = np.flatnonzero(~((found >= 0.0) & np.isfinite(found)))
+    if len(bad):
+        raise ValueError(_complaint(function, found[bad[0]], points[bad[0]], center))
+    return found
+
+
+def _answers(
     points: FloatArray, center: FloatArray, function: Dissimilarity
 ) -> npt.NDArray[np.float64]:
     if hasattr(function, "py_func") and len(points):  # compiled by Numba: so is the loop
@@ -45,7 +54,9 @@ def _dissimilarities(
         # that the function returned something else than a number.
         _check_kinds([function(points[0], center)], points, center, function)
         found = np.empty(len(points))
-        distances_by_function(function, points, center, found)
+        for lo in range(0, len(points), _ROWS):  # between blocks there may be an interrupt
+            hi = lo + _ROWS
+            distances_by_function(function, points[lo:hi], center, found[lo:hi])
         return found
     answers = [function(point, center) for point in points]
     _check_kinds(answers, points, center, function)

@@ -1,8 +1,7 @@
 """Rows meet a batch of centres, in plain NumPy.
 
 Many dimensions go through matrix products. Those lose digits, so they only pick candidates:
-whatever lies within the error bound of the best is computed again, difference by difference,
-one coordinate after the other as the compiled kernels do. So both see the same distances.
+whatever lies within the error bound of the best is computed again, difference by difference.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances import squared_distances
+from kseeds.distances import lane_sum, squared_distances
 from kseeds.layout import LANES
 from kseeds.metrics import Family, FloatArray, Kind
 
@@ -45,7 +44,7 @@ def meet(
         return np.where(nearer, distances, best), np.where(nearer, near + first, labels)
     best, labels = best.copy(), labels.copy()
     at, near = _candidates(points, centers, best)
-    distances = in_order(points[at], centers[near], kind)
+    distances = lane_sum(np.square(points[at] - centers[near]))
     # Per row the smallest distance, and of equal ones the earliest centre, comes first.
     order = np.lexsort((near, distances, at))
     at, first_of_row = np.unique(at[order], return_index=True)
@@ -53,19 +52,6 @@ def meet(
     nearer = distances < best[at]
     best[at[nearer]], labels[at[nearer]] = distances[nearer], near[nearer] + first
     return best, labels
-
-
-def in_order(points: FloatArray, others: FloatArray, kind: Kind) -> FloatArray:
-    """Return squared distances, coordinate by coordinate.
-
-    ``others`` is one row, or one row for each of ``points`` (with the Euclidean metric only).
-    """
-    if kind is not Family.EUCLIDEAN:
-        return squared_distances(points, others, kind)
-    total = np.zeros(len(points), dtype=points.dtype)
-    for j in range(points.shape[1]):
-        total += np.square(points[:, j] - others[..., j])
-    return total
 
 
 def _candidates(

@@ -83,9 +83,24 @@ class Metric:
     function: Dissimilarity | None = None
 
     @property
+    def given(self) -> str | Dissimilarity:
+        """What the user gave: a function may have any name, also that of a metric of ours."""
+        return self.name if self.function is None else self.function
+
+    @property
     def kind(self) -> Kind:
         """The user's function, or else the family."""
         return self.family if self.function is None else self.function
+
+
+def factor_for(dtype: np.dtype[Any], largest: float) -> float:
+    """Return the power of two that makes squares of values up to ``largest`` safe; mostly 1."""
+    low, high = _SAFE_EXPONENTS[dtype]
+    exponent = math.frexp(largest)[1]
+    if largest == 0.0 or low <= exponent <= high:
+        return 1.0
+    most = _LARGEST_SHIFT[dtype]
+    return math.ldexp(1.0, max(-most, min(most, -exponent)))
 
 
 def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tuple[Metric, float]:
@@ -94,13 +109,7 @@ def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tup
         name = getattr(metric, "__name__", repr(metric))
         return Metric(name, Family.CALLABLE, 0.0, 0.0, function=metric), 1.0
     name, family = metric, FAMILIES[metric]
-    factor = 1.0
-    low, high = _SAFE_EXPONENTS[points.dtype]
-    if largest > 0.0:
-        exponent = math.frexp(largest)[1]
-        if not low <= exponent <= high:
-            most = _LARGEST_SHIFT[points.dtype]
-            factor = math.ldexp(1.0, max(-most, min(most, -exponent)))
+    factor = factor_for(points.dtype, largest)
     info = np.finfo(points.dtype)
     # The columns the kernel sees; the canonical summation of distances.py errs by less than
     # (columns + 8) roundings on the squared distance, so by less than that on the distance.
@@ -119,7 +128,7 @@ def prepare(name: str | Dissimilarity, points: FloatArray, factor: float) -> Flo
     if name == "haversine":
         return _on_the_globe(points)
     if name == "angular":
-        return _on_the_sphere(points, factor)
+        return _on_the_sphere(points)
     if factor != 1.0:
         scaled = room_for(points, points.shape, points.dtype)
         np.multiply(points, points.dtype.type(factor), out=scaled)
@@ -127,10 +136,10 @@ def prepare(name: str | Dissimilarity, points: FloatArray, factor: float) -> Flo
     return points
 
 
-def _on_the_sphere(points: FloatArray, factor: float) -> FloatArray:
+def _on_the_sphere(points: FloatArray) -> FloatArray:
     unit = room_for(points, points.shape, points.dtype)
     for lo in range(0, len(points), 4096):
-        rows = points[lo : lo + 4096].astype(np.float64) * factor
+        rows = points[lo : lo + 4096].astype(np.float64)
         rows /= np.abs(rows).max(axis=1, keepdims=True)
         rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
         unit[lo : lo + 4096] = rows

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.problem import Problem
+from kseeds.layout import LANES
 from kseeds.meeting import meet
 from kseeds.metrics import Family, FloatArray, Metric
 from kseeds.patience import can_do_without, without_compiler
 from kseeds.result import Nearest
 from kseeds.spool import is_mapped
-from kseeds.threads import Workers, blocks_of
+from kseeds.threads import Workers, blocks_of, rows_for
 
 if TYPE_CHECKING:
     from kseeds.sketch import Axes
@@ -28,7 +28,9 @@ WAYS = ("plain", "brute", "tree", "sketch", "flat", "product", "vantage")
 _PLANS = ("tree", "sketch", "flat", "product", "vantage")
 """Ways that are more than brute force; all but the last are Euclidean."""
 
-_PLAIN_ROWS = 2048
+_PLAIN_ENTRIES = 1 << 19
+"""Distances computed at a time in plain NumPy: few enough for the cache."""
+_PLAIN_CENTERS = 8192
 _TREE_DIMENSIONS = 8
 _TREE_COST = (45.0, 9.0)
 """Nanoseconds a row of building a tree, and of a batch of few centres."""
@@ -103,7 +105,7 @@ class CatchUp:
         way: str | None = None,
     ) -> None:
         self._points, self._metric, self._workers = points, metric, workers
-        self.way = _possible(metric, way or choose_way(points, metric, expected, batches))
+        self.way = _possible(points, metric, way or choose_way(points, metric, expected, batches))
         self._forced = way is not None
         self._plan = self._prepare(expected, batches) if self.way in _PLANS else None
 
@@ -150,11 +152,17 @@ class CatchUp:
 
         Returns the distances computed and the nodes of trees visited.
         """
-        before, met = nearest.met, nearest.met_by_row
-        oldest = before if met is None else int(met.min())
+        met = nearest.met_by_row
+        oldest = nearest.met if met is None else int(met.min())
+        counts = (0, 0)
+        if oldest < len(centers):
+            counts = self._meet(nearest, centers, oldest)
+        # Not before the work is done: whoever is interrupted may try again, since meeting a
+        # centre twice changes nothing.
         nearest.met, nearest.met_by_row = len(centers), None
-        if oldest == len(centers):
-            return 0, 0
+        return counts
+
+    def _meet(self, nearest: Nearest, centers: FloatArray, oldest: int) -> tuple[int, int]:
         if self.way == "plain":
             with without_compiler():
                 return self._meet_plainly(nearest, centers, oldest), 0
@@ -166,16 +174,18 @@ class CatchUp:
             if open_share > _USELESS[self.way] and len(new) > _FEW and not self._forced:
                 self._plan = None
             return counts
+        met = nearest.met_by_row
         if met is None:
-            met = np.full(len(self._points), before, dtype=np.int32)
+            met = np.full(len(self._points), nearest.met, dtype=np.int32)
         return self._meet_by_brute_force(nearest, centers, met), 0
 
     def _meet_plainly(self, nearest: Nearest, centers: FloatArray, oldest: int) -> int:
-        for lo, hi in blocks_of(len(self._points), _PLAIN_ROWS):
-            nearest.squared[lo:hi], nearest.labels[lo:hi] = meet(
-                self._points[lo:hi], centers, oldest, self._metric.kind,
-                nearest.squared[lo:hi], nearest.labels[lo:hi],
-            )  # fmt: skip
+        for first, last in blocks_of(len(centers) - oldest, _PLAIN_CENTERS):
+            for lo, hi in blocks_of(len(self._points), _plain_rows(last - first)):
+                nearest.squared[lo:hi], nearest.labels[lo:hi] = meet(
+                    self._points[lo:hi], centers[: oldest + last], oldest + first,
+                    self._metric.kind, nearest.squared[lo:hi], nearest.labels[lo:hi],
+                )  # fmt: skip
         return len(self._points) * (len(centers) - oldest)
 
     def _meet_by_brute_force(
@@ -192,7 +202,12 @@ class CatchUp:
 
         n, threads = len(self._points), self._workers.n_threads
         rows_a_task = max(4096, -(-n // (8 * 64 * threads)) * 64)
-        return sum(self._workers.over_blocks(task, n, rows_a_task))
+        cost = len(centers) * _pair_cost(self._points, self._metric)
+        return sum(self._workers.over_blocks(task, n, min(rows_a_task, rows_for(cost))))
+
+
+def _plain_rows(n_centers: int) -> int:
+    return max(64, min(2048, _PLAIN_ENTRIES // n_centers))
 
 
 def _pair_cost(points: FloatArray, metric: Metric) -> float:
@@ -209,10 +224,12 @@ def _stopped_cost(points: FloatArray, metric: Metric, expected: float, batches: 
     return float(share * expected * _pair_cost(points, metric) + layout)
 
 
-def _possible(metric: Metric, way: str) -> str:
+def _possible(points: FloatArray, metric: Metric, way: str) -> str:
     """Return ``way``, or what can stand in for it: trees are Euclidean, functions are plain."""
     if metric.function is not None:
         return "plain"
+    if way == "tree" and points.shape[1] >= LANES:
+        way = "sketch"
     for_all = way == "vantage" or way not in _PLANS
     return way if metric.family is Family.EUCLIDEAN or for_all else "brute"
 
@@ -273,26 +290,3 @@ def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int
     if min(flat, product) >= _stopped_cost(points, metric, expected, batches):
         return "brute"
     return "flat" if flat < product else "product"
-
-
-def mass_of(nearest: Nearest, weights: npt.NDArray[np.float64] | None, workers: Workers) -> float:
-    """Return Σ w·d², summed in fixed blocks."""
-
-    def task(start: int, stop: int) -> float:
-        squared = nearest.squared[start:stop].astype(np.float64)
-        return float(squared.sum() if weights is None else squared @ weights[start:stop])
-
-    return sum(workers.over_blocks(task, len(nearest.squared)))
-
-
-def finish_nearest(
-    problem: Problem, nearest: Nearest | None, indices: npt.NDArray[np.int64]
-) -> tuple[Nearest, float]:
-    """Return the nearest of all centres for every row, and Σ w·d²."""
-    points = problem.points
-    centers = np.concatenate([problem.initial, points[indices]])
-    state = Nearest.unmet(points) if nearest is None else nearest
-    oldest = state.met if state.met_by_row is None else int(state.met_by_row.min())
-    with Workers(problem.n_threads) as workers:
-        CatchUp(points, problem.metric, workers, len(centers) - oldest).meet(state, centers)
-        return state, mass_of(state, problem.weights, workers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ _SAMPLED = 64
 _SAMPLED_FOR_LEAF = 8
 _SHARED = 65_536
 """Rows that are shared out to the parts at a time."""
+_TASK_NS, _LEAST_CENTERS = 2e8, 512
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,29 @@ class PointTree:
 
         Returns the distances computed and the nodes visited.
         """
+        self.opened, visited = 0, 0
+        # A task is one tree and one part of the batch: few centres, in case nothing is pruned, and
+        # more when that has turned out to take no time. So an interrupt is heard soon.
+        pair = 0.1 + (0.04 if self._sketch is None else 0.2) * self._rows.shape[1]
+        trees, first = len(self._trees), 0
+        size = max(_LEAST_CENTERS, int(_TASK_NS * trees / (len(self._rows) * pair)))
+        while first < len(centers):
+            part, started = centers[first : first + size], time.perf_counter()
+            computed, more = self._improve(part, offset + first, squared, labels, workers)
+            self.opened, visited = self.opened + computed, visited + more
+            first += len(part)
+            task = (time.perf_counter() - started) * workers.n_threads / trees
+            size *= 4 if 1e9 * task < 0.2 * _TASK_NS else 1
+        return self.opened, visited
+
+    def _improve(
+        self,
+        centers: FloatArray,
+        offset: int,
+        squared: FloatArray,
+        labels: npt.NDArray[np.int32],
+        workers: Workers,
+    ) -> tuple[int, int]:
         sketches, absolute = centers, 0.0
         if self._sketch is not None:
             sketches, radius = self._sketch.of(centers, workers)
@@ -104,7 +129,7 @@ class PointTree:
             precision = max(4.0 * float(np.finfo(centers.dtype).eps), 4e-8)
             absolute = precision * (self._radius + radius)
 
-        is_new, self._followed = squared is not self._followed, squared
+        is_new, self._followed = squared is not self._followed, None
 
         def task(start: int, stop: int) -> tuple[int, int]:
             tree = self._trees[start]
@@ -118,8 +143,8 @@ class PointTree:
             return int(computed), int(visited)
 
         counts = workers.over_blocks(task, len(self._trees), 1)
-        self.opened = sum(computed for computed, _ in counts)
-        return self.opened, sum(visited for _, visited in counts)
+        self._followed = squared  # only now: what was interrupted has to be looked at again
+        return sum(computed for computed, _ in counts), sum(visited for _, visited in counts)
 
 
 def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> _Tree:

@@ -15,12 +15,14 @@ from kseeds.blas import one_blas_thread
 from kseeds.kernels.products import improve_block, squared_gaps_to
 from kseeds.layout import COLUMNS
 from kseeds.metrics import FloatArray, Metric
-from kseeds.threads import Workers
+from kseeds.threads import Workers, blocks_of
 
 _ENTRIES = 1 << 18
 """Table entries at a time: few enough for the cache."""
 _ROWS = 1024
 _TASK_ROWS = 8192
+_CENTERS = 8192
+"""Centres at a time: a table of 64 rows stays small."""
 
 
 class Products:
@@ -67,6 +69,19 @@ class Products:
 
         Returns the distances computed and 0 nodes visited.
         """
+        self.opened = 0
+        for first, last in blocks_of(len(centers), _CENTERS):
+            self._improve(centers[first:last], offset + first, squared, labels, workers)
+        return len(centers) * len(self._points), 0
+
+    def _improve(
+        self,
+        centers: FloatArray,
+        offset: int,
+        squared: FloatArray,
+        labels: npt.NDArray[np.int32],
+        workers: Workers,
+    ) -> None:
         m = len(centers)
         width = -(-m // COLUMNS) * COLUMNS
         moved = self._moved(centers)
@@ -98,8 +113,7 @@ class Products:
             return computed
 
         with one_blas_thread():
-            self.opened = sum(workers.over_blocks(task, len(self._points), _TASK_ROWS))
-        return m * len(self._points), 0
+            self.opened += sum(workers.over_blocks(task, len(self._points), _TASK_ROWS))
 
 
 def norms_about(rows: FloatArray, middle: FloatArray) -> npt.NDArray[np.float64]:

@@ -49,6 +49,8 @@ class Purpose(IntEnum):
     """The clocks of the rows when the candidates were fewer than k."""
     PROPOSAL = 6
     """The proposals of lazy k-means++: batches of draws and of acceptance thresholds."""
+    SMALL = 8
+    """The draws among rows whose masses are too small for the ordinary arithmetic."""
     FILL = 5
     """Rows drawn by weight once every distinct point is a seed."""
 
@@ -116,9 +118,11 @@ class Stream:
             Returns the probabilities of some rows; asked for few of them only.
         """
         lots = self._lots(round_, start, stop)
-        bounds = np.minimum(most * _LOTS, _LOTS - 1.0).astype(np.uint16)
+        with np.errstate(over="ignore"):
+            bounds = np.minimum(most * _LOTS, _LOTS - 1.0).astype(np.uint16)
         few = np.flatnonzero(lots <= np.repeat(bounds, _BOUND_ROWS)[: len(lots)])
-        scaled = np.asarray(share(start + few)) * _LOTS
+        with np.errstate(over="ignore"):  # towards "certainly"
+            scaled = np.asarray(share(start + few)) * _LOTS
         whole = np.floor(scaled)
         succeeds = lots[few] < whole
         for tie in np.flatnonzero(lots[few] == whole):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.fingerprint import Fingerprint
 from kseeds.metrics import FloatArray
 
 
@@ -25,7 +26,7 @@ class Work:
     queue_examined : list of int
         Items of the priority queue looked at in each round.
     tree_nodes : int
-        Nodes of vantage-point trees visited.
+        Nodes of trees visited: of those over centres and of those over the points.
     rounds : int
         Rounds: one a seed for k-means++, or one a batch of proposals where it is drawn by
         ``algorithm="rounds"`` or on a cluster; as asked for k-means||.
@@ -62,6 +63,10 @@ class Work:
         return self.distances / max(self.rows, 1)
 
 
+Finished: TypeAlias = tuple[npt.NDArray[np.int32], FloatArray, float]
+"""Labels, distances and potential."""
+
+
 @dataclass
 class Nearest:
     """The nearest centre of every row, among the first ``met`` centres.
@@ -81,14 +86,24 @@ class Nearest:
         squared = np.full(n, np.inf, dtype=points.dtype)
         return cls(squared, np.full(n, -1, dtype=np.int32), 0)
 
+    def copy(self) -> Nearest:
+        """Return a copy that may be changed."""
+        by_row = None if self.met_by_row is None else self.met_by_row.copy()
+        return Nearest(self.squared.copy(), self.labels.copy(), self.met, by_row)
+
 
 @dataclass
 class Draw:
-    """What a method returns: the rows it drew, its work, and what it knows of the others."""
+    """What a method returns: the rows it drew, its work, and what it knows of the others.
+
+    Fewer rows than were asked for are what a method draws while Σ w·α² is large enough for its
+    arithmetic; `kseeds.methods.completion` draws the rest.
+    """
 
     indices: npt.NDArray[np.int64]
     work: Work
     nearest: Nearest | None = None
+    fingerprint: Fingerprint | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,9 +143,15 @@ class ClusterSeeding:
 
 
 class Seeding:
-    """Seeds of k-means, and what is known about every row.
+    """Seeds of k-means, and what they mean for every row.
 
     Unpacks as ``centers, indices = ...``, like the result of scikit-learn's function.
+
+    ``labels``, ``distances`` and ``potential`` are computed when one of them is first asked for.
+    That compares every row with every seed it has not been compared with, as `kseeds.assign` does:
+    cheap for few seeds, but for thousands it may take many times as long as drawing them. They are
+    those of X as it was seeded: if X has changed in the meantime, asking for them raises
+    RuntimeError. They travel with a pickle or a copy if they were computed before.
 
     Attributes
     ----------
@@ -143,7 +164,7 @@ class Seeding:
     work : Work
         What it cost, counted.
     seconds : float
-        What it cost, on this machine.
+        What it cost, on this machine; what labels cost is not in it.
     """
 
     def __init__(
@@ -153,26 +174,34 @@ class Seeding:
         algorithm: str,
         work: Work,
         seconds: float,
-        finish: Callable[[], tuple[npt.NDArray[np.int32], FloatArray, float]],
+        finish: Callable[[], Finished] | None,
     ) -> None:
         self.centers = centers
         self.indices = indices
         self.algorithm = algorithm
         self.work = work
         self.seconds = seconds
-        self._finish: Callable[[], tuple[npt.NDArray[np.int32], FloatArray, float]] | None = finish
-        self._finished: tuple[npt.NDArray[np.int32], FloatArray, float] | None = None
+        self._finish = finish
+        self._finished: Finished | None = None
 
-    def _final(self) -> tuple[npt.NDArray[np.int32], FloatArray, float]:
+    def _final(self) -> Finished:
+        # No lock, which a forked child might find locked for good: threads that ask at the same
+        # time each compute the same from a state that none of them changes.
+        finish = self._finish
         if self._finished is None:
-            assert self._finish is not None
-            self._finished = self._finish()
+            if finish is None:
+                raise RuntimeError(
+                    "the labels, distances and potential of this seeding were not computed before "
+                    "it was pickled or copied; ask for them before, or use "
+                    "kseeds.assign(X, seeding.centers)."
+                )
+            self._finished = finish()
             self._finish = None  # lets go of the data
         return self._finished
 
     @property
     def labels(self) -> npt.NDArray[np.int32]:
-        """The nearest seed of every row, the earliest of several; computed on first use.
+        """The nearest seed of every row, ties to the lowest; computed on first use.
 
         With ``initial_centers`` of m rows, labels below m are initial centres and label
         m + j is seed j.
@@ -186,7 +215,10 @@ class Seeding:
 
     @property
     def potential(self) -> float:
-        """The sum of weight times squared distance over all rows; computed on first use."""
+        """The sum of weight times squared distance over all rows; computed on first use.
+
+        scikit-learn calls it inertia.
+        """
         return self._final()[2]
 
     def __iter__(self) -> Iterator[Any]:
@@ -195,13 +227,17 @@ class Seeding:
 
     def __repr__(self) -> str:
         k, d = self.centers.shape
-        known = f", potential={self.potential:.6g}" if self._finished is not None else ""
+        known = f", potential={self._finished[2]:.6g}" if self._finished is not None else ""
         return (
             f"<Seeding: {k} seeds of {d} columns by {self.algorithm!r}, "
             f"{self.work.distances:,} distances in {self.seconds:.3g} s{known}>"
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # The data does not travel with a pickle, so what depends on it is settled first.
-        self._final()
-        return self.__dict__
+        # The data does not travel, and nobody asked for what would have to be computed from it.
+        return {**self.__dict__, "_finish": None}
+
+    def __copy__(self) -> Seeding:
+        twin = Seeding.__new__(Seeding)
+        twin.__dict__.update(self.__dict__)
+        return twin

@@ -3,20 +3,28 @@
 The blocks depend on the number of rows only, and whatever the blocks return is reduced in
 block order, so no result depends on the number of threads. The pool lives as long as one
 call: nothing global is left behind for a forked child to trip over.
+
+Python sees an interrupt between two blocks, so blocks are a fraction of a second's work at most:
+see `rows_for`.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import TypeVar, cast
+
+from kseeds.layout import COLUMNS
 
 T = TypeVar("T")
 
 BLOCK_ROWS = 1 << 16
+
+_BLOCK_NANOSECONDS = 4e7
 
 
 def default_threads() -> int:
@@ -29,6 +37,21 @@ def default_threads() -> int:
 def blocks_of(n_rows: int, block_rows: int = BLOCK_ROWS) -> list[tuple[int, int]]:
     """Return the fixed blocks of ``n_rows`` rows as (start, stop) pairs."""
     return [(lo, min(lo + block_rows, n_rows)) for lo in range(0, n_rows, block_rows)]
+
+
+def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -> int:
+    """Return how many rows make a block of some tens of milliseconds, a multiple of 64.
+
+    ``nanoseconds`` is what a row costs, roughly.
+
+    Examples
+    --------
+    >>> from kseeds.threads import rows_for
+    >>> rows_for(10.0), rows_for(1e4), rows_for(1e9)
+    (65536, 3968, 64)
+    """
+    rows = int(_BLOCK_NANOSECONDS / max(nanoseconds, 1e-3)) // COLUMNS * COLUMNS
+    return max(least, min(most, rows))
 
 
 class Workers:
@@ -72,15 +95,25 @@ class Workers:
             self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="kseeds")
         results: list[T | None] = [None] * len(blocks)
         turns = itertools.count()  # handing out numbers is atomic
+        given_up = threading.Event()
 
         def work() -> None:
-            while (turn := next(turns)) < len(blocks):
-                results[turn] = task(*blocks[turn])
+            try:
+                while not given_up.is_set() and (turn := next(turns)) < len(blocks):
+                    results[turn] = task(*blocks[turn])
+            except BaseException:
+                given_up.set()  # nobody starts on another block
+                raise
 
-        helpers_at_work = [self._pool.submit(work) for _ in range(self.n_threads - 1)]
+        helpers_at_work: list[Future[None]] = []
         try:
+            for _ in range(self.n_threads - 1):
+                helpers_at_work.append(self._pool.submit(work))
             work()
-        finally:
             for helper in helpers_at_work:
                 helper.result()
+        except BaseException:
+            given_up.set()
+            wait(helpers_at_work)  # at most for the block that each is working on
+            raise
         return cast(list[T], results)

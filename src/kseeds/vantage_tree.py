@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.metrics import FloatArray, Metric
-from kseeds.threads import Workers
+from kseeds import careful
+from kseeds.metrics import Family, FloatArray, Metric
+from kseeds.threads import Workers, rows_for
 
 LEAF_SIZE = 16
+_STEPS = 8
+_BUILD_DISTANCES = 1 << 20
 
 
 class PreparedTree:
@@ -25,10 +30,14 @@ class PreparedTree:
         self.gaps = np.zeros(m, dtype=np.float64)
         self.first, self.last, self.near, self.far = np.full((4, room), -1, dtype=np.int64)
         self.ranges = np.zeros((room, 4), dtype=np.float64)
-        self.nodes, self.distances = kernels.build(
-            points, int(metric.family), leaf_size, self.order, self.gaps,
-            self.first, self.last, self.near, self.far, self.ranges,
-        )  # fmt: skip
+        self.first[0], self.last[0] = 0, m
+        self.nodes, self.distances, done = 1, 0, 0
+        while done < self.nodes:  # between two calls there may be an interrupt
+            done, self.nodes, computed = kernels.build(
+                points, int(metric.family), leaf_size, done, self.nodes, _BUILD_DISTANCES,
+                self.order, self.gaps, self.first, self.last, self.near, self.far, self.ranges,
+            )  # fmt: skip
+            self.distances += computed
         self.points = np.ascontiguousarray(points[self.order])
 
     def improve(
@@ -40,7 +49,6 @@ class PreparedTree:
         *,
         offset: int = 0,
         in_range: bool = True,
-        in_order: bool = False,
     ) -> tuple[int, int]:
         """Overwrite ``squared`` and ``labels`` where an item is strictly nearer.
 
@@ -53,11 +61,13 @@ class PreparedTree:
                 queries, start, stop, self.points, int(self.metric.family),
                 self.metric.relative, self.metric.absolute, self.order, self.gaps,
                 self.first, self.last, self.near, self.far, self.ranges,
-                in_range, in_order, offset, squared, labels,
+                in_range, offset, squared, labels,
             )  # fmt: skip
             return int(computed), int(visited)
 
-        counts = workers.over_blocks(task, len(queries))
+        # Nothing may be pruned: then a query is compared with every item.
+        rows = rows_for(len(self.points) * (20.0 + 0.1 * queries.shape[1]))
+        counts = workers.over_blocks(task, len(queries), rows)
         return sum(c for c, _ in counts), sum(v for _, v in counts)
 
 
@@ -95,9 +105,7 @@ class CenterTrees:
         Returns the distances computed, also between centres, and the nodes visited.
         """
         tree = PreparedTree(centers, self._metric)
-        self.opened, visited = tree.improve(
-            self._points, squared, labels, workers, offset=offset, in_order=True
-        )
+        self.opened, visited = tree.improve(self._points, squared, labels, workers, offset=offset)
         return int(tree.distances) + self.opened, visited
 
 
@@ -142,6 +150,11 @@ class VPTree:
         from kseeds.inputs import check_count, prepare_points
 
         check_count("leaf_size", leaf_size)
+        if callable(metric):
+            raise ValueError(
+                f"metric={getattr(metric, '__name__', metric)} is a function, which may break the "
+                "triangle inequality that the tree relies on; name a metric, or use kseeds.assign."
+            )
         self._prepared = prepare_points(points, metric, name="points")
         self._tree = PreparedTree(self._prepared.points, self._prepared.metric, leaf_size)
         self.distance_computations = int(self._tree.distances)
@@ -177,16 +190,62 @@ class VPTree:
         """
         from kseeds.inputs import check_radii, check_threads, prepare_like
 
-        points = prepare_like(self._prepared, queries, name="queries")
-        reach = check_radii(radii, len(points)) / self._prepared.metric.scale
-        limit = (reach * reach).astype(points.dtype)
-        # The search is strict; one step up makes the radius itself part of the range.
-        squared = np.nextafter(limit, points.dtype.type(np.inf))
+        points, values = prepare_like(self._prepared, queries, name="queries")
+        metric, reach = self._prepared.metric, check_radii(radii, len(points))
+        squared = _just_beyond(reach, metric.scale, points.dtype)
         labels = np.full(len(points), -1, dtype=np.int32)
         with Workers(check_threads(n_threads)) as workers:
             computed, visited = self._tree.improve(points, squared, labels, workers)
         self.distance_computations += computed
         self.nodes_visited += visited
-        distances = np.sqrt(squared) * points.dtype.type(self._prepared.metric.scale)
+        distances = _in_user_units(squared, metric.scale)
+        exact = points if metric.family is Family.ARC else values
+        small, found = careful.settle_small(
+            exact, self._prepared.exact, metric.kind, careful.small_squares(squared), labels
+        )
+        distances[small] = found.values()
+        labels[distances > reach] = -1  # what only looked as if it coincided
         distances[labels < 0] = np.inf
         return labels, distances
+
+
+def _in_user_units(squared: FloatArray, scale: float) -> FloatArray:
+    with np.errstate(over="ignore", under="ignore"):  # a precision holds no more than it can
+        distances: FloatArray = np.sqrt(squared) * squared.dtype.type(scale)
+    return distances
+
+
+def _just_beyond(radii: npt.NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> FloatArray:
+    """Return the least squared distances that are reported as more than the radii.
+
+    The search is strict, so that an item at a radius that was reported as its distance is found.
+    Rounding puts the square of a radius a few steps from there; where distances are so small that
+    they lose digits, many.
+    """
+    zero, infinite = dtype.type(0.0), dtype.type(np.inf)
+    with np.errstate(over="ignore", under="ignore"):
+        squared: FloatArray = np.square(radii / scale).astype(dtype)
+    for _ in range(_STEPS):
+        is_beyond = _in_user_units(squared, scale) > radii
+        squared = np.where(is_beyond, np.nextafter(squared, zero), squared)
+    for _ in range(2 * _STEPS):
+        is_beyond = _in_user_units(squared, scale) > radii
+        squared = np.where(is_beyond, squared, np.nextafter(squared, infinite))
+    before = _in_user_units(np.nextafter(squared, zero), scale)
+    found = (before <= radii) & (_in_user_units(squared, scale) > radii)
+    left = np.flatnonzero(~found & np.isfinite(radii))
+    squared[left] = _bisected(radii[left], scale, dtype)
+    return squared
+
+
+def _bisected(radii: npt.NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> FloatArray:
+    """Do what `_just_beyond` does: the bits of positive floats are in the order of the floats."""
+    bits = np.dtype(f"i{dtype.itemsize}")
+    low = np.zeros(len(radii), dtype=bits)
+    high = np.full(len(radii), np.inf, dtype=dtype).view(bits)
+    for _ in range(8 * dtype.itemsize):
+        middle = low + (high - low) // 2
+        is_beyond = _in_user_units(middle.view(dtype), scale) > radii
+        low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
+    squared: FloatArray = high.view(dtype)
+    return squared

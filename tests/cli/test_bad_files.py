@@ -65,7 +65,7 @@ CASES = {
     "text_array.npy": (saved(np.array([["a"]])), "is not numeric"),
     "complex.npy": (saved(X + 1j), "has complex dtype"),
     "dates.npy": (saved(np.zeros((3, 2), "M8[s]")), "is not numeric"),
-    "records.npy": (saved(np.zeros((3, 2), "f4,f4")), "is not numeric"),
+    "records.npy": (saved(np.zeros((3, 2), "f4,f4")), "structured array"),
     "nan.npy": (saved(np.where(X > 2, np.nan, X)), "nan"),
     "cut.npy": (GOOD[:-8], "is damaged or cut off"),
     "cut_header.npy": (GOOD[:60], "is damaged or cut off"),

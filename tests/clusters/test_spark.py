@@ -211,7 +211,7 @@ def test_bad_rows_are_named(spark):
         seed(ragged.toDF("features"), 3)
     for rows, message in [
         (ragged.toDF("features"), "X has rows of different lengths"),
-        (broken.select(functions.array("a", "b").alias("features")), "X has nan at row"),
+        (broken.select(functions.array("a", "b").alias("features")), "X has nan in"),
     ]:
         with pytest.raises(Exception, match=message):
             kseeds.spark.assign(rows, [[0.0, 0.0]]).collect()

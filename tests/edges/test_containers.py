@@ -66,7 +66,7 @@ VALUES = [
     (pd.Index([1, 2]), [1, 2]),
     (Frame({"a": pd.array([1, 2], "Int64")}), [[1], [2]]),
     (Duck([[1.0, 2.0]]), [[1, 2]]),
-    (np.matrix([[1.0, 2.0]]), [[1, 2]]),
+    (np.array([[1.0, 2.0]]).view(np.matrix), [[1, 2]]),
     ([np.array([1, 2]), np.array([0.5, 1.5], dtype=np.float32)], [[1, 2], [0.5, 1.5]]),
     (collections.deque([[1.0, 2.0]]), [[1, 2]]),
     (range(3), [0, 1, 2]),

@@ -155,11 +155,6 @@ def test_results_carry_what_they_promise():
     assert copy.work == found.work
 
 
-def test_labels_survive_a_pickle_taken_before_they_were_asked_for():
-    found = pickle.loads(pickle.dumps(kmeans_parallel(np.arange(9.0)[:, None], 3, random_state=0)))
-    assert found.labels.shape == (9,)
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_distances_are_the_metric(metric):
     from tests.exactness.laws import DISTANCES

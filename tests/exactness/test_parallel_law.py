@@ -9,6 +9,7 @@ from scipy import stats
 from kseeds import kmeans_parallel
 from kseeds.inputs.problem import prepare_problem
 from kseeds.methods.parallel.rounds import Schedule, sample_candidates
+from kseeds.nearest import WAYS as STRATEGY_NAMES
 from kseeds.result import Nearest
 from kseeds.threads import Workers
 from tests.exactness.laws import chi_square_p, parallel_law
@@ -26,12 +27,20 @@ INPUTS = {
     "line": ([[0.0], [1.0], [3.0], [7.5]], [1, 1, 1, 1], 2, 0.5, 2),
     "weights": ([[0.0], [1.0], [3.0], [7.5]], [1, 3, 0, 2], 2, 0.6, 2),
     "too few candidates": ([[0.0], [1.0], [3.0], [7.5]], [1, 1, 2, 1], 3, 0.2, 1),
+    "a third": ([[0.0, 3.0], [3.0, 3.0], [3.0, 3.0], [3.0, 3.0]], [1, 1, 1, 1], 2, 2.0, 2),
     "duplicates": ([[0.0], [0.0], [3.0], [8.0]], [1, 1, 1, 2], 2, 0.5, 2),
 }
 
 
-@pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("way", WAYS)
+STRATEGIES = {f"fast, {way}": {"algorithm": "fast", "way": way} for way in STRATEGY_NAMES}
+CASES = [
+    *((way, name) for way in WAYS for name in INPUTS),
+    # Which of several equal rows stands for them is where strategies could differ.
+    *((way, name) for way in STRATEGIES if way not in WAYS for name in ("duplicates", "a third")),
+]
+
+
+@pytest.mark.parametrize(("way", "name"), CASES)
 def test_the_whole_follows_the_law(way, name, seed_offset, draws_factor):
     points, weights, k, oversampling, rounds = INPUTS[name]
     law = parallel_law(points, weights, k, oversampling, rounds)
@@ -39,7 +48,8 @@ def test_the_whole_follows_the_law(way, name, seed_offset, draws_factor):
         tuple(
             kmeans_parallel(
                 np.array(points), k, oversampling=oversampling, rounds=rounds,
-                sample_weight=weights, random_state=seed_offset + t, n_threads=1, **WAYS[way],
+                sample_weight=weights, random_state=seed_offset + t, n_threads=1,
+                **{**WAYS, **STRATEGIES}[way],
             ).indices.tolist()
         )
         for t in range(int(4_000 * draws_factor))

@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kseeds import metrics
+from kseeds import careful, metrics
 from kseeds.inputs.points import check_values, two_dimensional
-from kseeds.inputs.problem import find_bad_weight, weight_scale
 from kseeds.inputs.tables import float_dtype, to_array
+from kseeds.inputs.weights import find_bad_weight, log_weights, weight_scale
+from kseeds.methods.clocks import first_clocks as clocks_of_rows
 from kseeds.methods.parallel.rounds import share_of
-from kseeds.metrics import FloatArray, Metric
+from kseeds.metrics import Family, FloatArray, Metric
 from kseeds.nearest import CatchUp
 from kseeds.randomness import Purpose, Stream, maxima_of
 from kseeds.result import Nearest
@@ -96,6 +97,12 @@ class Plan:
         points.flags.writeable = False
         return points
 
+    def exact(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Return values in the form that `kseeds.careful` wants: unscaled."""
+        if self.metric.family is Family.ARC:
+            return self.points(values)
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
     def rows_of(self, part: Part) -> tuple[int, int]:
         """Return the first row of a part, and the one after its last, among all rows."""
         start = self.starts[part.number]
@@ -141,32 +148,26 @@ def first_clocks(
 ) -> tuple[Any, Picked]:
     """Return the rows whose exponential clocks ring first, but not those given.
 
-    They are picked by the clock E/w, or by its logarithm where there are weights.
+    They are picked by the logarithm of the clock E/w.
     """
     plan, purpose, count, without = message
     start, stop = plan.rows_of(part)
-    clocks = plan.stream.exponentials(purpose, 0, start, stop)
-    if part.weights is not None:
-        # Logarithms, and weights as they came: a quotient overflows where a weight is tiny,
-        # and a scaled weight may vanish. A weight of 0 never rings.
-        with np.errstate(divide="ignore"):
-            clocks = np.log(clocks) - np.log(part.weights)
-    clocks[without[(without >= start) & (without < stop)] - start] = np.inf
-    first = np.argsort(clocks, kind="stable")[:count]
-    first = first[np.isfinite(clocks[first])]
-    return state, Picked(start + first, part.values[first], clocks[first])
+    logs = None if part.weights is None else log_weights(part.weights, plan.weight_scale)
+    rows, clocks = clocks_of_rows(plan.stream, purpose, start, stop, logs, count, without)
+    return state, Picked(rows, part.values[rows - start], clocks)
 
 
 def catch_up(
     part: Part, state: Nearest | None, message: tuple[Plan, FloatArray, int, Rows]
-) -> tuple[Nearest, tuple[float, int]]:
-    """Let the rows meet new centres, numbered from ``first``; return Σ w·α² and distances.
+) -> tuple[Nearest, tuple[float, float, int]]:
+    """Let the rows meet new centres, numbered from ``first``.
 
-    ``own`` are the rows that these centres are, if they are rows: those are their own.
+    Returns Σ w·α², the largest α², and the distances computed. ``own`` are the rows that these
+    centres are, if they are rows: those are their own.
     """
     plan, centers, first, own = message
     if len(part.values) == 0:
-        return Nearest.unmet(np.empty((0, 1), dtype=plan.dtype)), (0.0, 0)
+        return Nearest.unmet(np.empty((0, 1), dtype=plan.dtype)), (0.0, 0.0, 0)
     points = plan.points(part.values)
     if state is None or first == 0:
         state = Nearest.unmet(points)
@@ -185,7 +186,8 @@ def catch_up(
             computed, _ = engine.meet(nearest, centers)
             nearest.labels += first
     nearest.met = first + len(centers)
-    return nearest, (float(_mass(plan, part, nearest).sum()), int(computed))
+    total = float(_mass(plan, part, nearest).sum())
+    return nearest, (total, float(nearest.squared.max()), int(computed))
 
 
 def _mass(plan: Plan, part: Part, state: Nearest | None) -> npt.NDArray[np.float64]:
@@ -223,6 +225,21 @@ def draw(
         drawn = np.minimum(drawn, np.flatnonzero(mass)[-1])
     squared = np.ones(len(drawn)) if state is None else state.squared[drawn].astype(np.float64)
     return state, Picked(start + drawn, part.values[drawn], squared)
+
+
+def open_rows(
+    part: Part, state: Nearest, message: tuple[Plan, FloatArray]
+) -> tuple[Nearest, Picked]:
+    """Return the rows of positive weight that do not coincide with their centre, and weights."""
+    plan, centers = message
+    start, _ = plan.rows_of(part)
+    weights = np.ones(len(part.values)) if part.weights is None else part.weights
+    rows = np.empty(0, dtype=np.int64)
+    if len(part.values):
+        values = plan.exact(part.values)
+        is_open = careful.apart(values, centers, state.labels, plan.metric.kind)
+        rows = np.flatnonzero(is_open & (weights > 0.0))
+    return state, Picked(start + rows, part.values[rows], weights[rows])
 
 
 def members(

@@ -30,12 +30,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds import metrics
+from kseeds.careful import least_mass_for
+from kseeds.distances import squared_distances
 from kseeds.engines import partition
 from kseeds.engines.centers import check_centers
 from kseeds.engines.partition import Picked, Plan, Rows
-from kseeds.inputs.points import Prepared, prepare_like
-from kseeds.inputs.problem import Problem, check_enough, weight_scale
-from kseeds.meeting import in_order
+from kseeds.inputs.points import check_units
+from kseeds.inputs.problem import Problem, check_enough
+from kseeds.inputs.weights import weight_scale
+from kseeds.methods.completion import draw_by_small_masses
 from kseeds.methods.parallel.rounds import Schedule
 from kseeds.methods.plusplus import lazy
 from kseeds.progress import SILENT, Progress
@@ -116,8 +119,9 @@ class Driver:
         if n == 0:
             raise ValueError("X is empty (no partition has rows); pass at least one row.")
         scale = weight_scale(max(found.weight_max for found in filled))
-        check_enough(request.n_clusters, n, n)
-        check_enough(request.n_clusters, n, sum(found.positive for found in surveys))
+        if plan is None:
+            check_enough(request.n_clusters, n, n)
+            check_enough(request.n_clusters, n, sum(found.positive for found in surveys))
         self.work.rows = n
         dtype = np.result_type(*(found.dtype for found in filled))
         self.values = self.centers = np.empty((0, filled[0].columns), dtype=dtype)
@@ -144,11 +148,10 @@ class Driver:
                 request.initial, "initial_centers", request.metric, empty.shape[1], empty.dtype,
                 allow_empty=True,
             )  # fmt: skip
-        # Rows that are all zero have no scale of their own.
-        largest = largest or float(np.abs(self.values).max(initial=0.0))
-        metric, factor = metrics.bind(request.metric, empty, largest)
-        like = Prepared(empty, empty, metric, factor)
-        self.centers = prepare_like(like, self.values, name="initial_centers")
+        of_centers = float(np.abs(self.values).max(initial=0.0))
+        check_units(empty.dtype, largest, of_centers, "initial_centers")
+        metric, factor = metrics.bind(request.metric, empty, max(largest, of_centers))
+        self.centers = metrics.prepare(metric.given, self.values, factor)
         stream = request.stream if isinstance(request.stream, Stream) else request.stream()
         return Plan(metric, factor, empty.dtype, scale, stream, starts, n_threads=request.n_threads)
 
@@ -168,13 +171,17 @@ class Driver:
         self.centers = np.concatenate([self.centers, self.plan.points(values)])
 
     def catch_up(self, own: Rows) -> float:
-        """Let all rows meet the centres they have not met; return Σ w·α²."""
+        """Let all rows meet the centres they have not met.
+
+        Returns Σ w·α², or 0 if that is too small for this arithmetic (`kseeds.careful`).
+        """
         new = self.centers[self.met :]
         replies = self.ask(partition.catch_up, (self.plan, new, self.met, own), keep=True)
         self.met = len(self.centers)
-        self.work.distances += sum(computed for _, computed in replies)
-        self.sums = [total for total, _ in replies]
-        return float(sum(self.sums))
+        self.work.distances += sum(computed for _, _, computed in replies)
+        self.sums = [total for total, _, _ in replies]
+        total, largest = float(sum(self.sums)), max(most for _, most, _ in replies)
+        return total if total >= least_mass_for(self.plan.dtype, largest) else 0.0
 
     def draw(self, uniforms: npt.NDArray[np.float64]) -> Picked:
         """Return rows drawn in proportion to their share of the sums, one a uniform."""
@@ -304,10 +311,12 @@ def kmeans_plusplus(
         accepted = _settle(driver, proposed, uniforms[1], k - len(found))
         found = np.concatenate([found, proposed.rows[accepted]])
         driver.add(proposed.values[accepted])
+    work.acceptances += len(found)
+    if len(found) < k and not driver.plan.prepared:
+        found = np.concatenate([found, _draw_by_small_masses(driver, k - len(found))])
     values, distinct = driver.values[m:], len(found)
-    if distinct < k:
+    if distinct < k and not driver.plan.prepared:
         found, values = _fill(driver, found, values, k, before)
-    work.acceptances += distinct
     request.progress.update(k, k, "seeds")
     return Found(found, values, distinct, work)
 
@@ -331,12 +340,24 @@ def _settle(
         b += 1 + int(np.argmax(open_[b + 1 :]))
         accepted.append(b)
         later = b + 1 + np.flatnonzero(open_[b + 1 :])
-        distances = in_order(points[later], points[b], kind)
+        distances = squared_distances(points[later], points[b], kind)
         driver.work.distances += len(later)
         open_[later[distances < limits[later]]] = False
     settled = len(points) if len(accepted) < wanted else b + 1
     driver.work.proposals += settled
     return np.array(accepted, dtype=np.int64)
+
+
+def _draw_by_small_masses(driver: Driver, missing: int) -> Rows:
+    """Draw among the rows that differ from all centres by too little for squares to tell."""
+    plan, centers = driver.plan, driver.plan.exact(driver.values)
+    rows = _together(driver.ask(partition.open_rows, (plan, centers)))
+    places = draw_by_small_masses(
+        plan.exact(rows.values), rows.by, centers, plan.metric.kind, missing, plan.stream
+    )
+    driver.work.distances += len(rows.rows) * (len(centers) + len(places))
+    driver.add(rows.values[places])
+    return rows.rows[places]
 
 
 def _fill(

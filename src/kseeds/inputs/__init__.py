@@ -11,12 +11,14 @@ from kseeds.inputs.arguments import (
 )
 from kseeds.inputs.kept import kept_unless_it_returns
 from kseeds.inputs.keywords import check_options
-from kseeds.inputs.points import Prepared, prepare_like, prepare_points
-from kseeds.inputs.problem import Problem, check_weights, prepare_problem
+from kseeds.inputs.points import Prepared, prepare_like, prepare_points, prepare_together
+from kseeds.inputs.problem import Problem, prepare_problem
+from kseeds.inputs.weights import Weights, check_weights
 
 __all__ = [
     "Prepared",
     "Problem",
+    "Weights",
     "check_algorithm",
     "check_count",
     "check_metric",
@@ -30,4 +32,5 @@ __all__ = [
     "prepare_like",
     "prepare_points",
     "prepare_problem",
+    "prepare_together",
 ]

@@ -16,6 +16,9 @@ from kseeds.metrics import FAMILIES, Dissimilarity
 from kseeds.randomness import RandomState, Stream
 from kseeds.threads import default_threads
 
+_MOST = 2**31 - 1
+"""What labels, and so counts, can hold."""
+
 
 def check_count(name: str, value: Any) -> int:
     """Return ``value`` as an int of at least 1."""
@@ -25,6 +28,8 @@ def check_count(name: str, value: Any) -> int:
         )
     if value < 1:
         raise ValueError(f"{name}={shown(value)} is too small; pass a whole number of at least 1.")
+    if int(value) > _MOST:
+        raise ValueError(f"{name}={shown(value)} is too large; pass at most {_MOST}.")
     return int(value)
 
 

@@ -13,10 +13,11 @@ from kseeds import metrics
 from kseeds.inputs.arguments import check_metric
 from kseeds.inputs.finite import cast, not_finite
 from kseeds.inputs.tables import float_dtype, to_array
-from kseeds.metrics import Dissimilarity, FloatArray, Metric
+from kseeds.metrics import Dissimilarity, Family, FloatArray, Metric
 from kseeds.spool import contiguous
 
 _BLOCK_BYTES = 1 << 20
+_OTHER_UNITS = {np.dtype(np.float32): 2.0**-60, np.dtype(np.float64): 2.0**-500}
 
 
 @dataclass(frozen=True)
@@ -34,49 +35,103 @@ class Prepared:
         The metric bound to these points.
     factor : float
         What the coordinates were multiplied by.
+    checked : bool
+        Whether the values are known to be finite, and their squares to be safe.
+    others : ndarray
+        Rows that were prepared together with these, as they were given.
     """
 
     values: FloatArray
     points: FloatArray
     metric: Metric
     factor: float
+    checked: bool
+    others: FloatArray
+
+    @property
+    def exact(self) -> FloatArray:
+        """The rows for `kseeds.careful`: unscaled, but normalised or embedded."""
+        return self.points if self.metric.family is Family.ARC else self.values
 
 
-def prepare_points(X: Any, metric: Any, *, name: str = "X", check_values: bool = True) -> Prepared:
-    """Check ``X`` and make it ready for ``metric``.
+def prepare_points(X: Any, metric: Any, *, name: str = "X") -> Prepared:
+    """Check ``X`` and make it ready for ``metric``."""
+    return prepare_together(X, None, metric, names=(name, ""))[0]
 
-    Without ``check_values`` the values are taken to be finite and of ordinary size: for a
-    caller that is about to read them all anyway, and will notice if they are not.
+
+def prepare_together(
+    X: Any,
+    others: Any,
+    metric: Any,
+    *,
+    names: tuple[str, str],
+    check_values: bool = True,
+    same_units: bool = False,
+) -> tuple[Prepared, FloatArray]:
+    """Check two sets of rows and make them ready to be compared: one scale must do for both.
+
+    Without ``check_values`` the values of ``X`` are taken to be finite and of ordinary size, unless
+    the others are not: for a caller that is about to read them all anyway, and will notice.
+    ``others`` may be None, for none. With ``same_units`` they are refused if they are so much
+    larger than ``X`` that they must be in other units.
     """
     known = check_metric(metric)
-    values = two_dimensional(to_array(X, name), name)
+    values = two_dimensional(to_array(X, names[0]), names[0])
     values = contiguous(values, float_dtype(values.dtype))
-    largest = _largest_finite(values, name, X) if check_values else 1.0
-    _check_domain(values, known, name)
+    more = np.empty((0, values.shape[1]), dtype=values.dtype)
+    largest = 0.0
+    if others is not None:
+        more = _rows_like(values, others, names[1])
+        largest = _largest_finite(more, names[1], others)
+        _check_domain(more, known, names[1])
+    checked = check_values or metrics.factor_for(values.dtype, largest) != 1.0
+    largest_of_X = _largest_finite(values, names[0], X) if checked else 1.0
+    if same_units and checked and not callable(known):
+        check_units(values.dtype, largest_of_X, largest, names[1])
+    largest = max(largest, largest_of_X)
+    _check_domain(values, known, names[0])
     bound, factor = metrics.bind(known, values, largest)
-    return Prepared(values, _read_only(metrics.prepare(known, values, factor)), bound, factor)
+    prepared = Prepared(values, _ready(known, values, factor), bound, factor, checked, more)
+    return prepared, _ready(known, more, factor)
 
 
-def prepare_like(reference: Prepared, X: Any, *, name: str) -> FloatArray:
-    """Check more points and make them ready to be compared with ``reference``."""
+def prepare_like(reference: Prepared, X: Any, *, name: str) -> tuple[FloatArray, FloatArray]:
+    """Check more rows; return them ready to be compared with ``reference``, and as given."""
+    values = _rows_like(reference.values, X, name)
+    largest = _largest_finite(values, name, X)
+    if largest * reference.factor > math.ldexp(1.0, np.finfo(values.dtype).maxexp // 3):
+        raise _too_far(name, largest)
+    _check_domain(values, reference.metric.given, name)
+    return _ready(reference.metric.given, values, reference.factor), values
+
+
+def check_units(dtype: np.dtype[Any], largest: float, of_others: float, name: str) -> None:
+    """Refuse rows that are so much larger than the data that they must be in other units."""
+    if 0.0 < largest < of_others * _OTHER_UNITS[dtype]:
+        raise _too_far(name, of_others)
+
+
+def _too_far(name: str, largest: float) -> ValueError:
+    return ValueError(
+        f"{name} reaches {largest:.3g}, too far from the data to be compared with it; check its "
+        "units."
+    )
+
+
+def _rows_like(reference: FloatArray, X: Any, name: str) -> FloatArray:
+    """Return rows with the columns and the precision of others; there may be none."""
     values = two_dimensional(to_array(X, name), name, allow_empty=True)
-    columns = reference.values.shape[1]
-    if values.shape[1] != columns:
+    if values.shape[1] != reference.shape[1]:
         raise ValueError(
-            f"{name} has {values.shape[1]} columns but the data has {columns}; "
+            f"{name} has {values.shape[1]} columns but the data has {reference.shape[1]}; "
             "pass rows of the same kind."
         )
-    dtype = reference.values.dtype
-    values = cast(values, dtype, name, f"the {dtype} of the data", "pass the data as float64", X)
-    if values.size:
-        largest = _largest_finite(values, name, X) * reference.factor
-        if largest > math.ldexp(1.0, np.finfo(values.dtype).maxexp // 3):
-            raise ValueError(
-                f"{name} reaches {largest / reference.factor:.3g}, too far from the data to be "
-                "compared with it; check its units."
-            )
-        _check_domain(values, reference.metric.name, name)
-    return _read_only(metrics.prepare(reference.metric.name, values, reference.factor))
+    dtype = reference.dtype
+    return cast(values, dtype, name, f"the {dtype} of the data", "pass the data as float64", X)
+
+
+def _ready(metric: str | Dissimilarity, values: FloatArray, factor: float) -> FloatArray:
+    return _read_only(metrics.prepare(metric, values, factor))
 
 
 def _read_only(array: FloatArray) -> FloatArray:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
-from kseeds.inputs.points import Prepared, prepare_like, prepare_points
-from kseeds.inputs.tables import to_array
+from kseeds.inputs.points import Prepared, prepare_together
+from kseeds.inputs.weights import Weights, check_weights
 from kseeds.messages import shown
 from kseeds.metrics import FloatArray, Metric
 from kseeds.progress import Progress, progress_for
@@ -70,8 +70,8 @@ def prepare_problem(
     n_threads: Any,
     progress: Any,
     check_values: bool = True,
-) -> tuple[Problem, Prepared, float]:
-    """Check everything; return the problem, the user's points and the scale of the weights.
+) -> tuple[Problem, Prepared, Weights]:
+    """Check everything; return the problem, the user's points and the weights.
 
     Without ``check_values`` the reading of all values that a check needs is left to the
     method, where the metric lets a bad value show.
@@ -83,23 +83,22 @@ def prepare_problem(
     shown = progress_for(progress)
     # A sum of squares or of absolute values cannot hide a NaN or an overflow; a single seed
     # is drawn without looking at the values at all.
-    checked = check_values or k == 1 or metric not in ("euclidean", "manhattan")
-    prepared = prepare_points(X, metric, check_values=checked)
+    check_values = check_values or k == 1 or metric not in ("euclidean", "manhattan")
+    prepared, initial = prepare_together(
+        X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
+        same_units=True,
+    )  # fmt: skip
     n = len(prepared.points)
     check_enough(k, n, n)
-    weights, scale = check_weights(sample_weight, n)
-    if weights is not None:
-        check_enough(k, n, int(np.count_nonzero(weights)))
-    columns = prepared.values.shape[1]
-    if initial_centers is None:
-        initial_centers = np.empty((0, columns), dtype=prepared.values.dtype)
-    initial = prepare_like(prepared, initial_centers, name="initial_centers")
+    weights = check_weights(sample_weight, n)
+    check_enough(k, n, weights.positive)
     # Last, so that a call that is refused draws nothing from the caller's generator.
     stream = Stream.from_random_state(state)
     problem = Problem(
-        prepared.points, weights, initial, k, prepared.metric, stream, threads, shown, checked
-    )
-    return problem, prepared, scale
+        prepared.points, weights.scaled, initial, k, prepared.metric, stream, threads, shown,
+        prepared.checked,
+    )  # fmt: skip
+    return problem, prepared, weights
 
 
 def check_enough(k: int, n: int, positive: int) -> None:
@@ -113,38 +112,3 @@ def check_enough(k: int, n: int, positive: int) -> None:
             f"n_clusters={k} is more than the {positive} rows with positive sample_weight; ask "
             f"for at most {positive} seeds."
         )
-
-
-def check_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.float64] | None, float]:
-    """Return the weights, scaled to less than 2, and what they were divided by."""
-    if sample_weight is None:
-        return None, 1.0
-    weights = np.ascontiguousarray(to_array(sample_weight, "sample_weight"), dtype=np.float64)
-    if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight has shape {weights.shape}; pass one weight for each of the {n} rows."
-        )
-    find_bad_weight(weights)
-    scale = weight_scale(float(weights.max()))
-    return weights / scale, scale
-
-
-def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:
-    """Refuse weights that are negative or not finite, with their place."""
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
-    if len(bad):
-        count = "" if len(bad) == 1 else f"{len(bad)} bad rows, first "
-        raise ValueError(
-            f"sample_weight has {count}{weights[bad[0]]} at row {bad[0]}; weights must be finite "
-            "and 0 or more."
-        )
-
-
-def weight_scale(largest: float) -> float:
-    """Return what to divide weights by, to make them less than 2."""
-    if largest == 0.0:
-        raise ValueError(
-            "sample_weight is 0 for every row; give at least one row a positive weight."
-        )
-    # A power of two is exact, so weights that differ by one draw the same seeds.
-    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))

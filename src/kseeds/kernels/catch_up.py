@@ -8,10 +8,11 @@ import numpy as np
 
 from kseeds.compile import inlined, kernel
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance
-from kseeds.layout import COLUMNS
+from kseeds.layout import COLUMNS, place_of
 from kseeds.vectors.columns import column_sums
 
 squares = column_sums()
+_place_of = inlined(place_of)
 
 
 @inlined
@@ -31,7 +32,7 @@ def catch_up_tile(
         best[c], near[c] = bounds[i], labels[i]
         oldest = min(oldest, met[i])
         for j in range(points.shape[1]):
-            tile[j, c] = points[i, j]
+            tile[_place_of(j, points.shape[1]), c] = points[i, j]
     best[size:] = 0.0  # nothing is nearer: columns without a row never ask for more
     for s in range(oldest, known):
         if squares(centers, s, tile, 0, best, sums):

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import inlined, kernel
-from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
-from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
+from kseeds.kernels.pairs import sum_of_squares
 from kseeds.layout import COLUMNS, LANES
 from kseeds.vectors.columns import group_minima
 
@@ -48,10 +47,15 @@ def _champion(table: Any, c: int, group: int) -> int:
 @inlined
 def _settle(
     points: Any, i: int, centers: Any, first: int, table: Any, leasts: Any, c: int, groups: int,
-    champion: int, offset: int, relative: float, slack: float, best: Any, near: Any, limits: Any,
-) -> Any:  # fmt: skip
-    """Let row i meet what its sketch leaves open; return its nearest and the distances."""
-    looked = 0
+    champion: int, offset: int, relative: float, slack: float, limits: Any, squared: Any,
+    labels: Any,
+) -> int:  # fmt: skip
+    """Let row i meet what its sketch leaves open; return the distances computed."""
+    best, near, looked = squared[i], -1, 1  # ties with what the row had before change nothing
+    exact = sum_of_squares(points, i, centers, champion)
+    if exact < best:
+        best, near = exact, champion
+        _set_limit(limits, c, best, relative, slack)
     for g in range(groups):
         if leasts[g, c] > limits[c]:
             continue
@@ -60,14 +64,13 @@ def _settle(
             if table[s, c] > limits[c] or k == champion:
                 continue
             looked += 1
-            # The order of this sum is not that of the others: it may only exclude.
-            if sum_of_squares(points, i, centers, k) * (1.0 - relative) > best:
-                continue
-            distance = squared_distance_in_order(points, i, centers, k, EUCLIDEAN, np.inf)
-            if distance < best or (distance == best and offset + k < near):
-                best, near = distance, np.int32(offset + k)
+            exact = sum_of_squares(points, i, centers, k)
+            if exact < best or (exact == best and k < near):
+                best, near = exact, k
                 _set_limit(limits, c, best, relative, slack)
-    return best, near, looked
+    if near >= 0:
+        squared[i], labels[i] = best, offset + near
+    return looked
 
 
 @kernel
@@ -86,8 +89,7 @@ def improve_rows(
     tile, table = np.zeros((r, COLUMNS), dtype), np.empty((_GROUPS * LANES, COLUMNS), dtype)
     leasts, least = np.empty((_GROUPS, COLUMNS), dtype), np.empty(COLUMNS, dtype)
     limits, chosen = np.empty(COLUMNS, dtype), np.empty(COLUMNS, np.int32)
-    waiting, whose = np.empty(COLUMNS, np.int64), np.empty(COLUMNS, np.uint64)
-    numbers, exact = np.empty(COLUMNS, np.uint64), np.empty(COLUMNS, dtype)
+    waiting = np.empty(COLUMNS, np.int64)
     far = points.size > _NEAR  # rows that are in cache need not be read ahead
     computed = 0
     for base in range(start, stop, COLUMNS):
@@ -110,25 +112,16 @@ def improve_rows(
             touched = dtype.type(0.0)
             for c in range(rows):
                 if least[c] <= limits[c]:
-                    waiting[count], numbers[count] = c, base + c
+                    waiting[count] = c
                     for j in range(0, points.shape[1] if far else 0, LANES):
                         touched += points[base + c, j]  # these reads do not wait for each other
                     count += 1
             least[0] = touched
             for at in range(count):
-                whose[at] = first + _champion(table, waiting[at], chosen[waiting[at]])
-            distances_in_order(points, numbers, centers, whose, count, exact)
-            computed += count
-            for at in range(count):
-                c, champion = waiting[at], int(whose[at])
-                i = base + c
-                best, near = squared[i], labels[i]
-                if exact[at] < best:
-                    best, near = exact[at], np.int32(offset + champion)
-                    _set_limit(limits, c, best, relative, slack[i])
-                squared[i], labels[i], looked = _settle(
-                    points, i, centers, first, table, leasts, c, groups, champion, offset,
-                    relative, slack[i], best, near, limits,
+                c = waiting[at]
+                champion = first + _champion(table, c, chosen[c])
+                computed += _settle(
+                    points, base + c, centers, first, table, leasts, c, groups, champion, offset,
+                    relative, slack[base + c], limits, squared, labels,
                 )  # fmt: skip
-                computed += looked
     return computed

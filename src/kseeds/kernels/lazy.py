@@ -14,26 +14,48 @@ import numpy as np
 
 from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import catch_up_row, catch_up_tile, squares
-from kseeds.kernels.in_order import squared_distance_in_order
+from kseeds.kernels.fingerprint import print_words
 from kseeds.kernels.pairs import EUCLIDEAN, squared_distance, sum_of_squares
 from kseeds.kernels.sum_tree import draw_rows, mass_of, refresh_block, sum_blocks
-from kseeds.layout import BLOCK, COLUMNS
+from kseeds.layout import BLOCK, COLUMNS, LANES, place_of
 from kseeds.methods.plusplus.lazy.costs import sweep_is_due
+from kseeds.vectors.rows import printed_sum_of_squares
+
+_place_of = inlined(place_of)
+_printed_sum = printed_sum_of_squares()
 
 
 @kernel
 def first_pass(
-    points: Any, start: int, stop: int, center: Any, family: int, weights: Any,
-    bounds: Any, labels: Any, met: Any, tree: Any,
+    points: Any, words: Any, factors: Any, start: int, stop: int, center: Any, family: int,
+    weights: Any, bounds: Any, labels: Any, met: Any, tree: Any, prints: Any,
 ) -> None:  # fmt: skip
-    """Let rows ``start`` to ``stop`` meet the first centre, and sum their blocks."""
-    # A loop of its own for the common metric: a choice inside the loop costs 10 ns a row.
-    if family == EUCLIDEAN:
-        for i in range(start, stop):
-            bounds[i] = sum_of_squares(points, i, center, 0)
-    else:
-        for i in range(start, stop):
-            bounds[i] = squared_distance(points, i, center, 0, family)
+    """Let rows ``start`` to ``stop`` meet the first centre; sum and fingerprint their blocks.
+
+    ``words`` are the points as words of 32 bits, one after the other.
+    """
+    d = points.shape[1]
+    wide = words.shape[0] // points.shape[0]
+    lanes = np.zeros(LANES * points.itemsize // 4, np.uint32)
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
+        total = 0
+        # A loop of its own for each kind: a choice inside the loop costs 10 ns a row.
+        if family == EUCLIDEAN and d >= LANES:
+            lanes[:] = 0
+            for i in range(first, last):
+                bounds[i] = _printed_sum(points, i, center, 0, factors, (i - first) * wide, lanes)
+            for lane in range(lanes.shape[0]):
+                total = (total + int(lanes[lane])) & 0xFFFFFFFF
+        else:
+            total = int(print_words(words, first * wide, last * wide, factors))
+            if family == EUCLIDEAN:
+                for i in range(first, last):
+                    bounds[i] = sum_of_squares(points, i, center, 0)
+            else:
+                for i in range(first, last):
+                    bounds[i] = squared_distance(points, i, center, 0, family)
+        prints[first // BLOCK] = total
     labels[start:stop] = 0
     met[start:stop] = 1
     sum_blocks(bounds, weights, start // BLOCK, (stop + BLOCK - 1) // BLOCK, tree)
@@ -139,7 +161,7 @@ def settle(
         open_ = found[b] >= limit and mass > 0.0
         if open_:
             for s in range(known, now):
-                distance = squared_distance_in_order(points, i, centers, s, family, limit)
+                distance = squared_distance(points, i, centers, s, family)
                 pairs += 1
                 seen[b] = s + 1
                 if distance < limit:
@@ -164,10 +186,11 @@ def settle(
 @inlined
 def add_center(points: Any, i: int, now: int, centers: Any, columns: Any) -> None:
     """Append row i to the centres in both layouts."""
-    group = now // COLUMNS * points.shape[1]
-    for j in range(points.shape[1]):
+    d = points.shape[1]
+    group = now // COLUMNS * d
+    for j in range(d):
         centers[now, j] = points[i, j]
-        columns[group + j, now % COLUMNS] = points[i, j]
+        columns[group + _place_of(j, d), now % COLUMNS] = points[i, j]
 
 
 _sweep_is_due = inlined(sweep_is_due)
@@ -176,19 +199,19 @@ _sweep_is_due = inlined(sweep_is_due)
 @kernel
 def run_batches(
     points: Any, family: int, known: int, wanted: int, uniforms: Any, weights: Any,
-    draw_cost: float, pair_cost: float, price: Any, swept: int,
+    draw_cost: float, pair_cost: float, price: Any, swept: int, least: float,
     bounds: Any, labels: Any, met: Any, rows: Any, found: Any, found_labels: Any, seen: Any,
     centers: Any, columns: Any, indices: Any, tree: Any, counts: Any,
 ) -> Any:  # fmt: skip
     """Run whole batches of proposals until one of four things happens.
 
-    All seeds found; no mass left; no uniforms left; or what rejected proposals have cost
-    since the last sweep has reached the price of a sweep. Returns the centres known and the
-    batches used; ``counts`` gathers proposals, distances, and wasted cost.
+    All seeds found; less mass left than ``least``; no uniforms left; or what rejected proposals
+    have cost since the last sweep has reached the price of a sweep. Returns the centres known and
+    the batches used; ``counts`` gathers proposals, distances, and wasted cost.
     """
     used = 0
     for batch in range(uniforms.shape[0]):
-        if known == wanted or tree[1] <= 0.0:
+        if known == wanted or tree[1] < least:
             break
         propose(uniforms[batch, 0], bounds, weights, tree, rows)
         pairs = evaluate(

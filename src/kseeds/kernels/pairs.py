@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import inlined, kernel
-from kseeds.distances import ARC_SNAP
+from kseeds.distances import ARC_SNAP, arc_of
 from kseeds.metrics import Family
 from kseeds.vectors.rows import lane_sum
 
@@ -16,10 +16,12 @@ sum_of_squares = lane_sum("square")
 _sum_of_abs = lane_sum("abs")
 _sum_of_squared_sums = lane_sum("square_of_sum")
 _max_of_abs = lane_sum("max_abs")
+_arc_of = inlined(arc_of)
 
 EUCLIDEAN = int(Family.EUCLIDEAN)
 _MANHATTAN = int(Family.MANHATTAN)
 _CHEBYSHEV = int(Family.CHEBYSHEV)
+_ARC = int(Family.ARC)
 _SNAP32 = (ARC_SNAP * 2.0**-23) ** 2
 _SNAP64 = (ARC_SNAP * 2.0**-52) ** 2
 
@@ -41,16 +43,15 @@ def _other_squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
     if family == _CHEBYSHEV:
         largest = _max_of_abs(A, i, B, j)
         return largest * largest
+    if family != _ARC:
+        raise ValueError("a family of metrics that no kernel computes")
     chord2 = sum_of_squares(A, i, B, j)
     if chord2 <= (_SNAP32 if A.itemsize == 4 else _SNAP64):
         return A.dtype.type(0.0)
-    # In float64 whatever the data: the arcsines of the C library and of NumPy may differ in
-    # the last bit of a float64, which is of no account to the rounded square.
     if chord2 <= 2.0:
-        arc = 2.0 * math.asin(0.5 * math.sqrt(np.float64(chord2)))
+        arc = _arc_of(np.float64(chord2))
     else:
-        other2 = np.float64(_sum_of_squared_sums(A, i, B, j))
-        arc = math.pi - 2.0 * math.asin(0.5 * math.sqrt(other2))
+        arc = math.pi - _arc_of(np.float64(_sum_of_squared_sums(A, i, B, j)))
     return A.dtype.type(arc * arc)
 
 

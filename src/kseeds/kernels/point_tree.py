@@ -7,6 +7,7 @@ dropped if its nearest possible distance to the node's box exceeds
     U = min( max α² of the node,  min over the list of the farthest possible distance² ),
 
 since then every row of the node has something nearer than c, or as near and met earlier.
+Trees over the points themselves are for fewer than 16 coordinates (`meet_pair`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,10 @@ import numpy as np
 
 from kseeds.compile import inlined, kernel
 from kseeds.kernels.catch_up import squares
-from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
-from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
+from kseeds.kernels.pairs import sum_of_squares
 from kseeds.layout import COLUMNS, LANES
 from kseeds.vectors.columns import box_sums, meet_pair
 
-_MANY, _LONG = 4, 128
-"""Rows that are better looked at side by side; coordinates of which few would be needed."""
 _NEARER = 0.1
 """Share of the squared distance needed up to which centres are near, and met first."""
 
@@ -140,9 +138,9 @@ def _set_above(limits: Any, c: int, value: float) -> None:
 
 @inlined
 def _meet_in_sketch(
-    sketches: Any, centers: Any, s: int, promising: bool, tiles: Any, base: int, points: Any,
-    order: Any, start: int, rows: int, offset: int, relative: float, absolute: float, sums: Any,
-    limits: Any, best: Any, near: Any, room: Any,
+    sketches: Any, centers: Any, s: int, tiles: Any, base: int, points: Any, order: Any,
+    start: int, rows: int, offset: int, relative: float, absolute: float, sums: Any,
+    limits: Any, best: Any, near: Any, places: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a centre, looking at whole rows only where the sketch must.
 
@@ -150,7 +148,6 @@ def _meet_in_sketch(
     """
     if not squares(sketches, s, tiles, base, limits, sums):
         return 0
-    places, numbers, whose, exact = room
     looked = 0
     for c in range(rows):
         places[looked] = c
@@ -158,25 +155,17 @@ def _meet_in_sketch(
     # Reads a value of every cache line of these rows: such reads do not wait for each other.
     touched = points.dtype.type(0.0)
     for at in range(looked):
-        numbers[at], whose[at] = order[start + places[at]], s
+        i = order[start + places[at]]
         for j in range(0, points.shape[1], LANES):
-            touched += points[numbers[at], j]
-    exact[0] = touched
-    if promising or (looked >= _MANY and points.shape[1] <= _LONG):
-        distances_in_order(points, numbers, centers, whose, looked, exact)
-    else:
-        for at in range(looked):
-            # The order of this sum is not that of the others: it may only exclude.
-            exact[at] = sum_of_squares(points, numbers[at], centers, s) * (1.0 - relative)
-            if exact[at] <= best[places[at]]:
-                i = int(numbers[at])
-                exact[at] = squared_distance_in_order(points, i, centers, s, EUCLIDEAN, np.inf)
+            touched += points[i, j]
+    sums[0] = touched
     number = np.int32(offset + s)
     for at in range(looked):
-        c, distance = places[at], exact[at]
-        if distance < best[c] or (distance == best[c] and number < near[c]):
-            best[c], near[c] = distance, number
-            _set_above(limits, c, widened(np.float64(distance), relative, absolute))
+        c = places[at]
+        exact = sum_of_squares(points, int(order[start + c]), centers, s)
+        if exact < best[c] or (exact == best[c] and number < near[c]):
+            best[c], near[c] = exact, number
+            _set_above(limits, c, widened(np.float64(exact), relative, absolute))
     return looked
 
 
@@ -184,7 +173,7 @@ def _meet_in_sketch(
 def _search_sketched_leaf(
     sketches: Any, centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any,
     base: int, points: Any, order: Any, start: int, rows: int, offset: int, relative: float,
-    absolute: float, sums: Any, limits: Any, best: Any, near: Any, room: Any,
+    absolute: float, sums: Any, limits: Any, best: Any, near: Any, places: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a list of centres, the most promising one first."""
     for c in range(rows):
@@ -200,8 +189,8 @@ def _search_sketched_leaf(
         if k >= 0 and (nearest[k] > limit or items[k] == champion):
             continue
         computed += _meet_in_sketch(
-            sketches, centers, champion if k < 0 else items[k], k < 0, tiles, base, points,
-            order, start, rows, offset, relative, absolute, sums, limits, best, near, room,
+            sketches, centers, champion if k < 0 else items[k], tiles, base, points,
+            order, start, rows, offset, relative, absolute, sums, limits, best, near, places,
         )  # fmt: skip
     return computed
 
@@ -259,10 +248,7 @@ def improve(
     near = np.empty(COLUMNS, np.int32)
     caps = np.empty(COLUMNS, centers.dtype)
     limits = np.empty(COLUMNS, centers.dtype)
-    room_for_rows = (
-        np.empty(COLUMNS, np.int64), np.empty(COLUMNS, np.uint64), np.empty(COLUMNS, np.uint64),
-        np.empty(COLUMNS, centers.dtype),
-    )  # fmt: skip
+    open_rows = np.empty(COLUMNS, np.int64)
     stack[0], depths[0], size = 0, 1, 1
     computed, visited = 0, 0
     while size > 0:
@@ -304,7 +290,7 @@ def improve(
                 computed += _search_sketched_leaf(
                     sketches, centers, lists[depth], length, champion, nearest, tiles, base,
                     points, order, start, rows, offset, relative, absolute, sums, limits, best,
-                    near, room_for_rows,
+                    near, open_rows,
                 )  # fmt: skip
             for c in range(rows):
                 if near[c] >= 0:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import inlined, kernel
-from kseeds.kernels.in_order import distances_in_order, squared_distance_in_order
-from kseeds.kernels.pairs import EUCLIDEAN, sum_of_squares
+from kseeds.kernels.pairs import sum_of_squares
 from kseeds.layout import COLUMNS, LANES
 
 
@@ -47,15 +46,14 @@ def improve_block(
         if champions[b] >= 0:
             waiting[count] = b
             count += 1
-    exact = np.empty(count, points.dtype)
-    distances_in_order(points, start + waiting, centers, champions[waiting[:count]], count, exact)
     computed = count
     for at in range(count):
         b = waiting[at]
         i, champion = start + b, champions[b]
-        best, near = squared[i], labels[i]
-        if exact[at] < best:
-            best, near = exact[at], np.int32(offset + champion)
+        best, near = squared[i], -1  # ties with what the row had before change nothing
+        exact = sum_of_squares(points, i, centers, champion)
+        if exact < best:
+            best, near = exact, champion
         _set_limit(limit, best, relative, stretch, slack[b], low[b])
         most = limit[0]
         for g in range(table.shape[1]):
@@ -69,14 +67,12 @@ def improve_block(
                 if table[b, g, c] > limit[0] or k == champion:
                     continue
                 computed += 1
-                # The order of this sum is not that of the others: it may only exclude.
-                if sum_of_squares(points, i, centers, k) * (1.0 - relative) > best:
-                    continue
-                distance = squared_distance_in_order(points, i, centers, k, EUCLIDEAN, np.inf)
-                if distance < best or (distance == best and offset + k < near):
-                    best, near = distance, np.int32(offset + k)
+                exact = sum_of_squares(points, i, centers, k)
+                if exact < best or (exact == best and k < near):
+                    best, near = exact, k
                     _set_limit(limit, best, relative, stretch, slack[b], low[b])
-        squared[i], labels[i] = best, near
+        if near >= 0:
+            squared[i], labels[i] = best, offset + near
     return computed
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from kseeds.compile import kernel
-from kseeds.kernels.in_order import squared_distance_in_order
 from kseeds.kernels.pairs import squared_distance
 from kseeds.kernels.select import select
 
@@ -37,6 +36,9 @@ def build(
     points: Any,
     family: int,
     leaf_size: int,
+    done: int,
+    nodes: int,
+    most: int,
     order: Any,
     gaps: Any,
     first: Any,
@@ -45,18 +47,21 @@ def build(
     far: Any,
     ranges: Any,
 ) -> Any:
-    """Build the tree over all rows of ``points``; return its nodes and distances computed.
+    """Build the tree over all rows of ``points``, or go on building it.
+
+    Returns the nodes done, those there are (as many when the tree is complete), and the distances
+    computed, which are not many more than ``most``.
 
     Parameters
     ----------
+    done, nodes : what the call before returned; 0 and 1 at first
     order : (m,) a permutation, changed in place
     gaps : (m,) float64, ends as each item's distance to its parent's vantage point
     first, last, near, far : per node
     ranges : (nodes, 4) near low, near high, far low, far high
     """
-    first[0], last[0] = 0, points.shape[0]
-    nodes, computed, t = 1, 0, 0
-    while t < nodes:
+    computed, t = 0, done
+    while t < nodes and computed < most:
         low, high = first[t], last[t]
         near[t], far[t] = -1, -1
         if high - low > leaf_size:
@@ -71,7 +76,7 @@ def build(
             ranges[t, 2], ranges[t, 3] = _bounds(gaps, middle, high)
             nodes += 2
         t += 1
-    return nodes, computed
+    return t, nodes, computed
 
 
 @kernel
@@ -104,7 +109,6 @@ def nearest_in_range(
     far: Any,
     ranges: Any,
     in_range: bool,
-    in_order: bool,
     offset: int,
     squared: Any,
     labels: Any,
@@ -114,9 +118,7 @@ def nearest_in_range(
     Where there is one, ``squared`` and ``labels`` (item + offset) are overwritten; ties go
     to the smaller item. ``points`` are the items in tree order. With ``in_range`` False the
     search starts at infinity, as an ordinary nearest-neighbour search does, and the answer
-    is compared with the range afterwards. With ``in_order`` distances are summed as in
-    `kseeds.kernels.in_order`, else as in `kseeds.distances`. Returns distances computed and
-    nodes visited.
+    is compared with the range afterwards. Returns distances computed and nodes visited.
     """
     computed, visited = 0, 0
     stack = np.empty(2 * MAX_DEPTH, np.int64)
@@ -148,10 +150,7 @@ def nearest_in_range(
             for s in range(first[t], end):
                 if leaf and gap >= 0.0 and _outside(gap, gaps[s], gaps[s], reach, rel, absolute):
                     continue
-                if in_order:
-                    found = squared_distance_in_order(queries, i, points, s, family, np.inf)
-                else:
-                    found = squared_distance(queries, i, points, s, family)
+                found = squared_distance(queries, i, points, s, family)
                 computed += 1
                 if found < best or (found == best and item >= 0 and order[s] < item):
                     best, item = found, order[s]

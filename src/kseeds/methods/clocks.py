@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.careful import least_mass
+from kseeds.inputs.weights import log_weights
 from kseeds.randomness import Purpose, Stream
-from kseeds.threads import Workers
+from kseeds.result import Nearest
+from kseeds.threads import Workers, blocks_of
 
 
 def start_clocks(
@@ -22,7 +23,9 @@ def start_clocks(
     The smallest of independent clocks is row i with probability w_i / Σw. A weight of zero
     never fires.
     """
-    clocks = stream.exponentials(purpose, 0, 0, n_rows)
+    clocks = np.empty(n_rows)
+    for lo, hi in blocks_of(n_rows):
+        clocks[lo:hi] = stream.exponentials(purpose, 0, lo, hi)
     if weights is None:
         return clocks
     with np.errstate(divide="ignore", over="ignore"):
@@ -43,32 +46,40 @@ def first_to_fire(
             uniforms = stream.uniforms(purpose, 0, lo, hi)
             at = int(np.argmax(uniforms))
             return -float(uniforms[at]), lo + at
-        clocks = stream.exponentials(purpose, 0, lo, hi)
-        with np.errstate(divide="ignore", over="ignore"):
-            clocks /= weights[lo:hi]
-        at = int(np.argmin(clocks))
-        return float(clocks[at]), lo + at
+        logs = log_weights(weights[lo:hi], 1.0)
+        rows, clocks = first_clocks(stream, purpose, lo, hi, logs, 1, np.empty(0, dtype=np.int64))
+        return (float(clocks[0]), int(rows[0])) if len(rows) else (np.inf, hi)
 
     return min(workers.over_blocks(first_of, n_rows))[1]
 
 
-def fill_with_rows(
-    stream: Stream,
-    chosen: npt.NDArray[np.int64],
-    n_clusters: int,
-    n_rows: int,
-    weights: npt.NDArray[np.float64] | None,
-    warn: Callable[[int], None],
-) -> npt.NDArray[np.int64]:
-    """Complete ``chosen`` with rows drawn by weight, none twice.
+def longest_wait(nearest: Nearest, weights: npt.NDArray[np.float64] | None) -> float:
+    """Return how long to wait for the next clock before giving up on this arithmetic.
 
-    Used once every row with positive weight coincides with a seed. The k smallest clocks
-    are k draws without replacement (Efraimidis and Spirakis 2006).
+    The wait is exponential with rate Σ w·α², and independent of which row it is for: so giving up
+    after a long wait, and drawing that seed in another way, bends no law.
     """
-    missing = n_clusters - len(chosen)
-    if missing == 0:
-        return chosen
-    warn(len(chosen))
-    clocks = start_clocks(stream, Purpose.FILL, n_rows, weights)
-    clocks[chosen] = np.inf
-    return np.concatenate([chosen, np.argsort(clocks, kind="stable")[:missing]])
+    return 1.0 / least_mass(nearest.squared, weights) if nearest.met else np.inf
+
+
+def first_clocks(
+    stream: Stream,
+    purpose: Purpose,
+    start: int,
+    stop: int,
+    log_weights: npt.NDArray[np.float64] | None,
+    count: int,
+    without: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return up to ``count`` of the rows ``start`` to ``stop`` that fire first, and when.
+
+    In logarithms, log E − log w, because weights may be of any size: E/w of the smallest would
+    overflow, and look like a weight of 0. Rows of weight 0 and those in ``without`` never fire.
+    """
+    clocks = np.log(stream.exponentials(purpose, 0, start, stop))
+    if log_weights is not None:
+        clocks -= log_weights
+    clocks[without[(without >= start) & (without < stop)] - start] = np.inf
+    first = np.argsort(clocks, kind="stable")[:count]
+    first = first[clocks[first] < np.inf]
+    return start + first, clocks[first]

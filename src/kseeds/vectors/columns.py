@@ -12,16 +12,16 @@ from kseeds.vectors import interpreted
 from kseeds.vectors.instructions import INDEX, Terms, Vectors
 
 _STRETCH = 16
-"""Coordinates after which sums of columns are compared with their limits."""
+"""Coordinates, more or less, after which sums of columns are compared with their limits."""
 
 
 def column_sums() -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, T, first, limits, out)`` for one row against 64 columns.
 
     ``out[c]`` becomes the sum over j of the squared difference of ``A[i, j]`` and the value
-    ``first + c`` places after the start of row j of ``T`` (so that ``first`` may lead to a later
-    group of rows), added one j after the other (the order of `kseeds.distances` below 16
-    coordinates). Returns whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
+    ``first + c`` places after the start of row ``place_of(j, d)`` of ``T`` (so that ``first`` may
+    lead to a later group of rows), added in the order of `kseeds.distances`. Returns whether any
+    ``out[c] < limits[c]``. All 64 sums stay in registers.
 
     Terms are not negative and rounding is monotone, so sums only grow: the function gives up,
     with whatever is in ``out`` by then, as soon as every sum has reached its limit.
@@ -66,7 +66,8 @@ def meet_pair() -> Callable[..., Any]:
     Two rows of ``A``, centres, meet 64 columns of ``T``, rows, laid out and summed as for
     `column_sums`: where a centre is nearer than ``best[c]``, or as near and of a smaller number
     than ``near[c]``, those become its squared distance and number. There is no branch on which
-    columns that happens to, which is anyone's guess, and no early end: for few coordinates.
+    columns that happens to, which is anyone's guess, and no early end: for fewer than 16
+    coordinates, which are added one after the other.
     """
     if JIT_DISABLED:
         return interpreted.meet_pair
@@ -112,27 +113,69 @@ def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     columns = builder.extract_value(a.shape, 1)
     width = builder.extract_value(t.shape, 1)
     row = builder.gep(a.data, [builder.mul(args[1], columns)])
-    sums = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in range(COLUMNS // LANES)]
+    parts = range(COLUMNS // LANES)
+    totals, fours, lane_sums = (
+        [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts] for _ in range(3)
+    )
     below = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 1))
 
-    with cgutils.for_range_slice(builder, INDEX(0), columns, INDEX(_STRETCH), INDEX) as (lo, _):
-        hi = builder.add(lo, INDEX(_STRETCH))
-        hi = builder.select(builder.icmp_signed("<", hi, columns), hi, columns)
-        with builder.if_then(builder.load(below)):
-            with cgutils.for_range_slice(builder, lo, hi, INDEX(1), INDEX) as (j, _):
-                x = vectors.spread(builder.load(builder.gep(row, [j])))
-                start = builder.add(builder.mul(j, width), args[3])
-                for part, total in enumerate(sums):
-                    y = vectors.load(t.data, builder.add(start, INDEX(part * LANES)))
-                    value = terms.of(x, y, vectors.zeros)
-                    builder.store(terms.combine(builder.load(total), value), total)
-            under = [
-                builder.fcmp_ordered("<", builder.load(total), limit)
-                for part, total in enumerate(sums)
-                for limit in [vectors.load(limits.data, INDEX(part * LANES))]
-            ]
-            builder.store(_any(builder, under), below)
-    for part, total in enumerate(sums):
+    def squares_of(j: Any, place: Any) -> list[Any]:
+        x = vectors.spread(builder.load(builder.gep(row, [j])))
+        start = builder.add(builder.mul(place, width), args[3])
+        at = [builder.add(start, INDEX(part * LANES)) for part in parts]
+        return [terms.of(x, vectors.load(t.data, part), vectors.zeros) for part in at]
+
+    def values_of(sums: list[Any]) -> list[Any]:
+        return [builder.load(total) for total in sums]
+
+    def put(values: list[Any], sums: list[Any]) -> None:
+        for value, total in zip(values, sums, strict=True):
+            builder.store(value, total)
+
+    def added(values: list[Any], sums: list[Any]) -> list[Any]:
+        return [terms.combine(x, y) for x, y in zip(values_of(sums), values, strict=True)]
+
+    def compare(reached: list[Any]) -> None:
+        under = [
+            builder.fcmp_ordered("<", value, vectors.load(limits.data, INDEX(part * LANES)))
+            for part, value in enumerate(reached)
+        ]
+        builder.store(_any(builder, under), below)
+
+    full = builder.and_(columns, INDEX(-LANES))
+    length = builder.sdiv(full, INDEX(LANES))
+    every_lane = builder.icmp_signed(">=", length, INDEX(_STRETCH // 2))
+    every_four = builder.icmp_signed(">=", length, INDEX(_STRETCH // 4 - 1))
+    with (
+        builder.if_then(builder.icmp_signed(">", full, INDEX(0))),
+        cgutils.for_range_slice(builder, INDEX(0), INDEX(4), INDEX(1), INDEX) as (first, _),
+    ):
+        for turn in range(4):
+            with builder.if_then(builder.load(below)):
+                lane = builder.add(first, INDEX(4 * turn))
+                number = builder.add(builder.mul(first, INDEX(4)), INDEX(turn))
+                place = builder.mul(number, length)
+                put(squares_of(lane, place), lane_sums)
+                with cgutils.for_range_slice(builder, INDEX(1), length, INDEX(1), INDEX) as (at, _):
+                    j = builder.add(lane, builder.mul(at, INDEX(LANES)))
+                    put(added(squares_of(j, builder.add(place, at)), lane_sums), lane_sums)
+                four = added(values_of(lane_sums), fours) if turn else values_of(lane_sums)
+                put(four, fours)
+                if turn < 3:
+                    with builder.if_then(every_lane):
+                        # What is in by now can only grow, so it may be compared already.
+                        compare(added(four, totals))
+                else:
+                    put(added(four, totals), totals)
+                    is_last = builder.icmp_signed("==", first, INDEX(3))
+                    with builder.if_then(builder.or_(is_last, every_four)):
+                        compare(values_of(totals))
+    is_rest = builder.icmp_signed("<", full, columns)
+    with builder.if_then(builder.and_(is_rest, builder.load(below))):
+        with cgutils.for_range_slice(builder, full, columns, INDEX(1), INDEX) as (j, _):
+            put(added(squares_of(j, j), totals), totals)
+        compare(values_of(totals))
+    for part, total in enumerate(totals):
         vectors.store(builder.load(total), out.data, INDEX(part * LANES))
     return builder.load(below)
 
@@ -280,4 +323,4 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         vectors.store(builder.load(nears[part]), near.data, at)
         vectors.store(farthest, far.data, at)
         least = vectors.smaller(farthest, least)
-    return vectors.fold(least, vectors.smaller)
+    return vectors.fold_in_halves(least, vectors.smaller)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.distances import _lane_sum
-from kseeds.layout import COLUMNS, LANES
+from kseeds.distances import lane_sum as sum_in_lanes
+from kseeds.layout import COLUMNS, LANES, place_of
 
 
 def box_sums(
@@ -37,9 +37,12 @@ def _silent() -> np.errstate:
 
 def weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
     """See `kseeds.vectors.rows.weighted_sum`."""
-    part = values[start:stop].astype(np.float64)
+    products = np.zeros((1, -(-(stop - start) // LANES) * LANES))
     with _silent():
-        return float(part.sum() if len(weights) == 0 else part @ weights[start:stop])
+        products[0, : stop - start] = values[start:stop]
+        if len(weights):
+            products[0, : stop - start] *= weights[start:stop]
+        return float(sum_in_lanes(products)[0])
 
 
 def lane_sum(term: str) -> Callable[..., Any]:
@@ -54,19 +57,34 @@ def lane_sum(term: str) -> Callable[..., Any]:
     def interpreted(A: Any, i: int, B: Any, j: int) -> Any:
         with _silent():
             values = terms(A[i], B[j])
-            return values.max() if term == "max_abs" else _lane_sum(values[None, :])[0]
+            return values.max() if term == "max_abs" else sum_in_lanes(values[None, :])[0]
 
     return interpreted
+
+
+def print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
+    """See `kseeds.kernels.fingerprint`."""
+    block = words[start:stop]
+    products = (block ^ (block >> np.uint32(16))) * factors[: stop - start]
+    return products.sum(dtype=np.uint32)
+
+
+def printed_sum_of_squares(
+    A: Any, i: int, B: Any, j: int, factors: Any, first: int, prints: Any
+) -> Any:
+    """See `kseeds.vectors.rows.printed_sum_of_squares`."""
+    words = A[i].view(np.uint32)
+    prints[:1] += print_words(words, 0, len(words), factors[first:])
+    return lane_sum("square")(A, i, B, j)
 
 
 def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bool:
     """See `kseeds.vectors.columns.column_sums`."""
     flat, width = T.reshape(-1), T.shape[1]
-    out[:] = 0.0
+    rows = np.array([place_of(j, A.shape[1]) for j in range(A.shape[1])])
+    places = rows[None, :] * width + first + np.arange(COLUMNS)[:, None]
     with _silent():
-        for j in range(A.shape[1]):
-            at = j * width + first
-            out += np.square(A[i, j] - flat[at : at + COLUMNS])
+        out[:] = sum_in_lanes(np.square(A[i] - flat[places]))
     return bool((out < limits).any())
 
 

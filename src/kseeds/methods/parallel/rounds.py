@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.careful import least_mass
 from kseeds.inputs.problem import Problem
 from kseeds.methods.clocks import first_to_fire
 from kseeds.metrics import FloatArray
@@ -59,6 +60,9 @@ def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: Plus
             problem.progress.update(round_, schedule.rounds + 1, "rounds")
             catch_up(new_centers, nearest, work, workers)
             drawn = sample_candidates(problem, nearest, schedule, round_, workers)
+            if drawn is None:
+                new_centers = points[:0]
+                break
             _is_its_own(nearest, drawn, m + len(candidates))
             candidates = np.concatenate([candidates, drawn])
             new_centers = points[drawn]
@@ -74,8 +78,10 @@ def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: Plus
 
 def sample_candidates(
     problem: Problem, nearest: Nearest, schedule: Schedule, round_: int, workers: Workers
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.int64] | None:
     """Return the rows that become candidates in this round, in row order.
+
+    None if Σ w·α² is too small to draw from, in this round and so in all later ones.
 
     Every row has its own trial, keyed by its number, and every row counts in Z, whether or
     not anything about it changed in this round (erratum 5 of the paper).
@@ -88,8 +94,8 @@ def sample_candidates(
         return float((squared[lo:hi].astype(np.float64) * weights[lo:hi]).sum())
 
     total = sum(workers.over_blocks(mass, n))
-    if total <= 0.0:
-        return np.empty(0, dtype=np.int64)
+    if total < least_mass(squared, weights):
+        return None
     wanted = schedule.oversampling * problem.n_clusters
 
     def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:

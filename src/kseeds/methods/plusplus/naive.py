@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kseeds.distances import squared_distances
 from kseeds.inputs.problem import Problem
-from kseeds.methods.clocks import start_clocks
+from kseeds.methods.clocks import longest_wait, start_clocks
 from kseeds.metrics import FloatArray
 from kseeds.randomness import Purpose
 from kseeds.result import Draw, Nearest, Work
@@ -34,15 +34,18 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
         clocks = _meet(points, center, problem, 0.0, clocks, nearest)
         work.distances += n
     indices: list[int] = []
+    since, longest = 0.0, longest_wait(nearest, problem.weights)
     while len(indices) < k:
         problem.progress.update(len(indices), k, "seeds")
         new = int(np.argmin(clocks))
-        now = float(clocks[new])
-        if np.isinf(now):
+        if not clocks[new] - since < longest:
             break
+        now = float(clocks[new])
         indices.append(new)
         if len(indices) < k:
+            since = now if nearest.met else 0.0
             clocks = _meet(points, points[new], problem, now, clocks, nearest)
+            longest = longest if len(indices) > 1 else longest_wait(nearest, problem.weights)
             work.distances += n
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)

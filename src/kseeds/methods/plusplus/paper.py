@@ -10,7 +10,7 @@ import numpy as np
 
 from kseeds.clock_queue import ClockQueue
 from kseeds.inputs.problem import Problem
-from kseeds.methods.clocks import start_clocks
+from kseeds.methods.clocks import longest_wait, start_clocks
 from kseeds.metrics import prune_limits
 from kseeds.randomness import Purpose
 from kseeds.result import Draw, Nearest, Work
@@ -83,22 +83,25 @@ def draw(
         # well raise them. So the queue, which needs keys that only grow, starts after it.
         pending: ClockQueue | None = None
         indices: list[int] = []
+        since, longest = 0.0, longest_wait(nearest, problem.weights)
         while len(indices) < k:
             problem.progress.update(len(indices), k, "seeds")
             if queue and pending is None and nearest.met > 0:
                 pending = ClockQueue(clocks)
             new = int(np.argmin(clocks)) if pending is None else pending.pop()
             work.queue_examined.append(n if pending is None else pending.examined)
-            now = float(clocks[new])
-            if np.isinf(now):
+            if not clocks[new] - since < longest:
                 break
+            now = float(clocks[new])
             place = m + len(indices)
             indices.append(new)
             centers[place] = points[new]
             if len(indices) < k:
                 # A seed has met itself: no distance is needed to know that it is 0.
+                since = now if nearest.met else 0.0
                 nearest.squared[new], nearest.labels[new], clocks[new] = 0.0, place, np.inf
                 meet(place, now if keys == "clock" else 0.0)
+                longest = longest if len(indices) > 1 else longest_wait(nearest, problem.weights)
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)
     return Draw(np.array(indices, dtype=np.int64), work, nearest)

@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.careful import least_mass
 from kseeds.inputs.problem import Problem, UncheckedValuesError
 from kseeds.methods.plusplus.lazy.choice import kernels_for
 from kseeds.methods.plusplus.lazy.costs import Costs, costs_of, sweep_is_due
@@ -75,7 +76,8 @@ def draw(
     """
     state = State.start(problem, batch or _batch_for(problem))
     with Workers(problem.n_threads) as workers, kernels_for(problem, workers, kernels) as engine:
-        _first_centers(problem, purpose, state, engine)
+        with np.errstate(over="ignore", invalid="ignore"):  # values may be unchecked yet
+            _first_centers(problem, purpose, state, engine)
         if not (problem.checked or _looks_sound(state)):
             raise UncheckedValuesError
         _run(problem, purpose, state, engine, costs_of(problem), sweeps)
@@ -83,7 +85,7 @@ def draw(
     work = replace(state.work, rounds=found, acceptances=found)
     problem.progress.update(problem.n_clusters, problem.n_clusters, "seeds")
     nearest = Nearest(state.bounds, state.labels, state.known, state.met) if state.swept else None
-    return Draw(state.indices[:found].copy(), work, nearest)
+    return Draw(state.indices[:found].copy(), work, nearest, state.fingerprint)
 
 
 def _batch_for(problem: Problem) -> int:
@@ -116,6 +118,7 @@ def _first_centers(problem: Problem, purpose: Purpose, state: State, engine: Ker
         state.add_center(problem.points[row])
     if m or problem.n_clusters > 1:  # a single seed needs no distances
         engine.first_pass(state)
+        state.least = least_mass(state.bounds, problem.weights)
         state.work.distances += n
         if m > 1:
             _sweep(state, engine, 0.0)
@@ -124,11 +127,14 @@ def _first_centers(problem: Problem, purpose: Purpose, state: State, engine: Ker
 def _looks_sound(state: State) -> bool:
     """Tell whether the first pass met only finite values whose squares are safe.
 
-    A NaN or an infinity anywhere, and a square that overflows, make the total NaN or infinite;
-    values whose squares vanish make it small.
+    A NaN or an infinity anywhere, and a square that overflows, make the largest bound NaN or
+    infinite; values whose squares vanish make the total small. By the triangle inequality no two
+    rows are farther apart than twice the farthest from its centre, the centres being checked.
     """
-    smallest = np.finfo(state.points.dtype).tiny ** 0.5
-    return bool(np.isfinite(state.total) and state.total >= smallest * len(state.points))
+    info = np.finfo(state.points.dtype)
+    enough = float(info.tiny) ** 0.5 * len(state.points)
+    farthest = state.total if len(state.weights) == 0 else float(state.bounds.max())
+    return state.total >= enough and farthest <= float(info.max) / 32.0
 
 
 def _run(
@@ -148,7 +154,7 @@ def _run(
     source = problem.stream.source(purpose, 0)
     uniforms = np.empty((0, 2, state.batch))
     ahead = 0
-    while state.known < state.wanted and state.total > 0.0:
+    while state.known < state.wanted and not state.is_exhausted:
         _report(problem.progress, problem, state)
         price = _price(costs, state, sweeps)
         if len(uniforms) == 0:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.fingerprint import factors_for
 from kseeds.kernels import lazy as kernels
 from kseeds.kernels.sum_tree import sum_blocks, sum_inner
-from kseeds.layout import BLOCK
+from kseeds.layout import BLOCK, COLUMNS, LANES
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import State
 from kseeds.metrics import Family, FloatArray
 from kseeds.point_tree import PointTree
-from kseeds.threads import Workers
+from kseeds.threads import Workers, rows_for
 
 _THREAD_NS = 600_000.0
 """Work below this is not worth waking threads for."""
+_RUN_NS = 4e7
 
 
 class Compiled:
@@ -29,24 +31,29 @@ class Compiled:
         self._tree: PointTree | None = None
 
     def _block_rows(self, state: State, cost: float) -> int:
-        """Return rows a task such that small work stays on one thread."""
+        """Return rows a task, such that small work stays on one thread and none takes long."""
         n = len(state.points)
+        most = rows_for(cost / n, most=n + COLUMNS)
         if self._workers.n_threads == 1 or cost < _THREAD_NS:
-            return n
-        return max(1024, -(-n // (8 * 64 * self._workers.n_threads)) * 64)
+            return most
+        return min(most, max(1024, -(-n // (8 * 64 * self._workers.n_threads)) * 64))
 
     def first_pass(self, state: State) -> None:
-        """Let every row meet the first centre; make the tree of sums."""
+        """Let every row meet the first centre; make the tree of sums and the fingerprint."""
+        words = state.points.view(np.uint32).reshape(-1)
+        factors = factors_for(state.points)
+        prints = np.empty(-(-len(state.points) // BLOCK), dtype=np.uint32)
 
         def task(start: int, stop: int) -> None:
             kernels.first_pass(
-                state.points, start, stop, state.centers, state.family, state.weights,
-                state.bounds, state.labels, state.met, state.tree,
+                state.points, words, factors, start, stop, state.centers, state.family,
+                state.weights, state.bounds, state.labels, state.met, state.tree, prints,
             )  # fmt: skip
 
         cost = state.points.size * 0.2
         self._workers.over_blocks(task, len(state.points), self._block_rows(state, cost))
         sum_inner(state.tree)
+        state.fingerprint = prints
         state.swept = 1
         self._rows = np.empty(state.batch, dtype=np.int64)
         self._labels = np.empty(state.batch, dtype=np.int32)
@@ -62,11 +69,14 @@ class Compiled:
         """Settle batches until all seeds are found, no mass is left, or a sweep is due."""
         if self._are_long(state, costs):
             return self._run_long(state, uniforms, costs, price)
+        # So many batches that an interrupt need not wait long.
+        batch = state.batch * (costs.draw + (state.known + state.batch - state.swept) * costs.pair)
+        uniforms = uniforms[: max(1, int(_RUN_NS / batch))]
         counts = np.array([0.0, 0.0, state.spent, state.proposals_since_sweep])
         found = np.empty(state.batch, dtype=state.points.dtype)
         known, used = kernels.run_batches(
             state.points, state.family, state.known, state.wanted, uniforms, state.weights,
-            costs.draw, costs.pair, price, state.swept,
+            costs.draw, costs.pair, price, state.swept, state.least,
             state.bounds, state.labels, state.met,
             self._rows, found, self._labels, self._seen,
             state.centers, state.columns, state.indices, state.tree, counts,
@@ -93,7 +103,7 @@ class Compiled:
         """Do what `run_batches` does, with the proposals of a batch shared out to threads."""
         found = np.empty(state.batch, dtype=state.points.dtype)
         for used, (draws, thresholds) in enumerate(uniforms):
-            if state.known == state.wanted or state.total <= 0.0:
+            if state.known == state.wanted or state.is_exhausted:
                 return used
             kernels.propose(draws, state.bounds, state.weights, state.tree, self._rows)
             pairs = self._evaluate(state, thresholds, found)
@@ -139,14 +149,16 @@ class Compiled:
             return pairs
 
         pending = state.known - state.swept
-        cost = len(state.points) * (0.5 + state.share * pending * state.points.shape[1] * 0.05)
-        counts = self._workers.over_blocks(task, len(state.points), self._block_rows(state, cost))
+        n, pairs = len(state.points), pending * state.points.shape[1] * 0.05
+        rows = self._block_rows(state, n * (0.5 + state.share * pairs))
+        rows = min(rows, rows_for(0.5 + pairs, most=n + COLUMNS))  # the share may have grown
+        counts = self._workers.over_blocks(task, n, rows)
         sum_inner(state.tree)
         return sum(counts)
 
     def refresh(self, state: State) -> int:
         """Let all rows that have any mass meet all centres; return the distances."""
-        if state.family != Family.EUCLIDEAN:
+        if state.family != Family.EUCLIDEAN or state.points.shape[1] >= LANES:
             return self.sweep(state, 0.0)
         if self._tree is None:
             self._tree = PointTree(state.points, state.metric, self._workers)

@@ -7,6 +7,7 @@ prints the table they come from.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,6 +99,7 @@ def sweep_is_due(
         return True
     rate = max(proposals / accepted, 1.0)
     # The rate seen is an average over the interval; 1.5 makes it the rate at its end.
-    power = min(2.0, 1.5 * np.log(rate) / np.log(max(known / swept, 1.1)))
+    # `math`, because NumPy's logarithm may differ from the compiled one in the last bit.
+    power = min(2.0, 1.5 * math.log(rate) / math.log(max(known / swept, 1.1)))
     seeds = known / (power + 1.0) * ((wanted / known) ** (power + 1.0) - 1.0)
     return bool(spent / accepted * seeds * (1.0 - 1.0 / rate) >= least)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances import squared_distances
+from kseeds.distances import lane_sum, squared_distances
 from kseeds.layout import BLOCK, COLUMNS
-from kseeds.meeting import in_order, meet
+from kseeds.meeting import meet
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import State
 from kseeds.metrics import FloatArray
@@ -21,9 +21,8 @@ class Plain:
 
     def first_pass(self, state: State) -> None:
         """Let every row meet the first centre; make the tree of sums."""
-        with np.errstate(over="ignore", invalid="ignore"):  # values may be unchecked yet
-            state.bounds[:] = squared_distances(state.points, state.centers[0], state.kind)
-            _sum_blocks(state, np.arange(-(-len(state.points) // BLOCK)))
+        state.bounds[:] = squared_distances(state.points, state.centers[0], state.kind)
+        _sum_blocks(state, np.arange(-(-len(state.points) // BLOCK)))
         state.labels[:] = 0
         state.met[:] = 1
         state.swept = 1
@@ -37,7 +36,7 @@ class Plain:
     ) -> int:
         """Settle batches until all seeds are found, no mass is left, or a sweep is due."""
         for used, (draws, thresholds) in enumerate(uniforms):
-            if state.known == state.wanted or state.total <= 0.0:
+            if state.known == state.wanted or state.is_exhausted:
                 return used
             _settle_batch(state, _propose(state, draws), thresholds, costs)
             if sweep_is_due(*state.waste, price):
@@ -80,7 +79,7 @@ def _sum_blocks(state: State, blocks: npt.NDArray[np.int64]) -> None:
     mass = _mass(state, np.minimum(rows, n - 1))
     mass[rows >= n] = 0.0
     level = len(tree) // 2
-    tree[level + blocks] = mass.sum(axis=1)
+    tree[level + blocks] = lane_sum(mass)
     while level > 1:
         level //= 2
         tree[level : 2 * level] = (
@@ -132,7 +131,7 @@ def _settle_batch(
         state.add_center(state.points[rows[b]])
         found[b], labels[b], seen[b] = 0.0, new, new + 1
         later = b + 1 + np.flatnonzero(open_[b + 1 :])
-        distances = in_order(state.points[rows[later]], state.centers[new], state.kind)
+        distances = squared_distances(state.points[rows[later]], state.centers[new], state.kind)
         late[later] += 1
         seen[later] = new + 1
         witnessed = distances < limits[later]

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.fingerprint import Fingerprint
 from kseeds.inputs.problem import Problem
-from kseeds.layout import BLOCK, COLUMNS
+from kseeds.layout import BLOCK, COLUMNS, place_of
 from kseeds.methods.plusplus.lazy.costs import Costs
 from kseeds.metrics import FloatArray, Kind, Metric
 from kseeds.result import Work
@@ -21,7 +22,8 @@ class State:
 
     ``bounds[i]`` is the squared distance of row i to the nearest (``labels[i]``) of the first
     ``met[i]`` centres. ``columns`` are the centres in transposed groups, one group below the
-    other, padded with infinity.
+    other, coordinates at their `place_of`, padded with infinity. Σ w·q below ``least`` is left to
+    `kseeds.methods.completion`.
     """
 
     points: FloatArray
@@ -44,6 +46,8 @@ class State:
     is_planted: bool = False
     spent: float = 0.0
     proposals_since_sweep: int = 0
+    fingerprint: Fingerprint | None = None
+    least: float = 0.0
     work: Work = field(default_factory=Work)
 
     @classmethod
@@ -77,6 +81,11 @@ class State:
         return float(self.tree[1])
 
     @property
+    def is_exhausted(self) -> bool:
+        """Whether Σ w·q has become too small for this arithmetic; it may be 0."""
+        return self.total < self.least
+
+    @property
     def waste(self) -> tuple[float, float, int, int, int]:
         """What `sweep_is_due` wants to know."""
         return self.spent, self.proposals_since_sweep, self.known, self.wanted, self.swept
@@ -86,7 +95,8 @@ class State:
         self.centers[self.known] = point
         group, column = divmod(self.known, COLUMNS)
         d = len(point)
-        self.columns[group * d : (group + 1) * d, column] = point
+        places = [place_of(j, d) for j in range(d)]
+        self.columns[group * d : (group + 1) * d, column][places] = point
         self.known += 1
 
 
@@ -94,7 +104,10 @@ class Kernels(Protocol):
     """What `plain` and `compiled` both do, to the same effect."""
 
     def first_pass(self, state: State) -> None:
-        """Let every row meet the first centre; make the tree of sums."""
+        """Let every row meet the first centre; make the tree of sums.
+
+        May leave a fingerprint of the points in the state, if it comes for nothing.
+        """
 
     def run(
         self,

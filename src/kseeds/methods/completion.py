@@ -1,0 +1,104 @@
+"""What is left when Σ w·α² has become too small for fast arithmetic.
+
+Either the distinct points have run out, or the rest differ by so little, or weigh so little,
+beside what was drawn before that squares, products or sums underflow. The first is common (more
+seeds wanted than there are distinct points), the second is not; both end here. Whatever can be
+told apart is drawn by the law of k-means++, with masses whose exponents are kept separately; then
+rows are drawn by weight, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds import careful
+from kseeds.finishing import exact_centers, nearest_of_all
+from kseeds.inputs.points import Prepared
+from kseeds.inputs.problem import Problem
+from kseeds.inputs.weights import Weights
+from kseeds.methods.clocks import first_clocks
+from kseeds.metrics import FloatArray, Kind
+from kseeds.randomness import Purpose, Stream
+from kseeds.result import Draw
+from kseeds.threads import Workers
+
+
+def draw_by_small_masses(
+    points: FloatArray,
+    weights: npt.NDArray[np.float64] | None,
+    centers: FloatArray,
+    kind: Kind,
+    wanted: int,
+    stream: Stream,
+) -> npt.NDArray[np.int64]:
+    """Draw up to ``wanted`` of a few rows by k-means++, given centres; fewer if the rest coincide.
+
+    Parameters
+    ----------
+    points : ndarray
+        The rows to draw from, in the user's units: scaling may lose what is small.
+    weights : ndarray or None
+        Their weights, of any size.
+    centers : ndarray
+        The centres so far, likewise; at least one.
+    kind : Family or callable
+        The metric.
+    wanted : int
+        How many rows to draw.
+    stream : Stream
+        The randomness of the call.
+    """
+    uniforms = stream.uniforms(Purpose.SMALL, 0, 0, wanted)
+    _, gaps = careful.nearest(points, centers, kind)
+    drawn: list[int] = []
+    while len(drawn) < wanted:
+        mass, _ = careful.scaled_masses(gaps, weights)
+        reached = np.cumsum(mass)
+        if len(mass) == 0 or reached[-1] == 0.0:
+            break
+        target = uniforms[len(drawn)] * reached[-1]
+        row = int(np.searchsorted(reached, target, side="right"))
+        row = min(row, int(np.flatnonzero(mass)[-1]))  # rounding may lead past the last
+        drawn.append(row)
+        found = careful.distances(points, points[row], kind)
+        gaps.put(found.less_than(gaps), found)
+    return np.array(drawn, dtype=np.int64)
+
+
+def complete(
+    problem: Problem,
+    prepared: Prepared,
+    drawn: Draw,
+    weights: Weights,
+    warn: Callable[[Problem, int], None],
+) -> npt.NDArray[np.int64]:
+    """Return the rows drawn, completed to as many as were asked for."""
+    indices, points, kind = drawn.indices, problem.points, problem.metric.kind
+    missing = problem.n_clusters - len(indices)
+    if missing == 0:
+        return indices
+    centers = np.concatenate([problem.initial, points[indices]])
+    with Workers(problem.n_threads) as workers:
+        nearest = nearest_of_all(problem, drawn.nearest, centers, workers)
+    values, centers = prepared.exact, exact_centers(prepared, problem.initial, indices)
+    rows = np.flatnonzero(careful.apart(values, centers, nearest.labels, kind))
+    exact = weights.exact
+    if exact is not None:
+        rows = rows[exact[rows] > 0.0]
+    places = draw_by_small_masses(
+        values[rows], None if exact is None else exact[rows], centers, kind, missing, problem.stream
+    )
+    drawn.work.distances += len(rows) * (len(centers) + len(places))
+    indices = np.concatenate([indices, rows[places]])
+    if len(indices) == problem.n_clusters:
+        return indices
+    # Every row of positive weight coincides with a seed. The smallest clocks are draws by weight
+    # without replacement (Efraimidis and Spirakis 2006).
+    warn(problem, len(indices))
+    missing = problem.n_clusters - len(indices)
+    logs = weights.logarithms
+    more, _ = first_clocks(problem.stream, Purpose.FILL, 0, len(points), logs, missing, indices)
+    return np.concatenate([indices, more])

@@ -1,0 +1,73 @@
+"""A metric is what was asked for: a function is a function, whatever its name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
+from kseeds.distances import squared_distances
+from kseeds.inputs.points import prepare_points
+from kseeds.metrics import FAMILIES, Family, Metric
+from kseeds.nearest import CatchUp
+from kseeds.result import Nearest
+from kseeds.threads import Workers
+
+
+def function_named(name):
+    def gap(a, b):
+        return float(np.abs(a - b).sum() + 2.0 * abs(a[0] - b[0]))
+
+    gap.__name__ = name
+    return gap
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, "anything"])
+def test_a_function_with_the_name_of_a_metric(name):
+    """Also for initial centres and centres, which are made ready like the rows."""
+    X = np.random.default_rng(0).normal(size=(80, 2)) * 50.0  # no latitudes, no longitudes
+    X[3] = 0.0  # and no direction
+    gap = function_named(name)
+    table = np.array([[gap(x, c) for c in X[:5]] for x in X])
+    found = assign(X, X[:5], metric=gap)
+    np.testing.assert_array_equal(found.labels, table.argmin(axis=1))
+    np.testing.assert_allclose(found.distances, table.min(axis=1))
+    for function in (kmeans_plusplus, kmeans_parallel):
+        seeding = function(X, 3, metric=gap, initial_centers=X[:2], random_state=0)
+        centers = np.concatenate([X[:2], seeding.centers])
+        wanted = np.array([[gap(x, c) for c in centers] for x in X])
+        np.testing.assert_array_equal(seeding.labels, wanted.argmin(axis=1))
+
+
+def test_a_tree_takes_no_function():
+    for function in (function_named("angular"), np.subtract):
+        with pytest.raises(ValueError, match=r"is a function, which may break the triangle .*\.$"):
+            VPTree(np.eye(3), metric=function)
+
+
+@pytest.mark.parametrize("way", ["brute", "vantage"])
+def test_a_family_that_nobody_computes_is_an_error(way):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.raises(ValueError, match="family"):
+        squared_distances(X, X[0], Family.CALLABLE)
+    odd = Metric("odd", Family.CALLABLE, 0.0, 0.0)
+    prepared = prepare_points(X, "euclidean")
+    with Workers(1) as workers, pytest.raises(ValueError, match="famil"):
+        CatchUp(prepared.points, odd, workers, 4, 1, way).meet(
+            Nearest.unmet(prepared.points), np.ascontiguousarray(prepared.points[:4])
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "angular"])
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_what_lies_at_the_radius_is_in_range(metric, dtype, scale):
+    rng = np.random.default_rng(0)
+    items, queries = (rng.normal(size=(2, 400, 3)) * scale).astype(dtype)
+    tree = VPTree(items, metric=metric)
+    labels, distances = tree.nearest_in_range(queries)
+    again, at_radius = tree.nearest_in_range(queries, distances)
+    np.testing.assert_array_equal(again, labels)
+    np.testing.assert_array_equal(at_radius, distances)
+    below = np.nextafter(distances, dtype(0)).astype(np.float64)
+    assert (tree.nearest_in_range(queries, below)[0] == -1).all()
