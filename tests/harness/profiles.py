@@ -1,0 +1,54 @@
+"""The short and the long profile of a test."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.harness.counts import add
+
+
+def sizes(name: str, short: Any, long: Any) -> Any:
+    """Run a test with ``name`` = short in the normal suite and long with ``-m long``."""
+    return pytest.mark.parametrize(
+        name,
+        [pytest.param(short, id="short"), pytest.param(long, id="long", marks=pytest.mark.long)],
+    )
+
+
+def generated(short: int, long: int, **strategies: Any) -> Callable[[Callable[..., None]], Any]:
+    """Make a property a test of so many generated cases in either profile.
+
+    Cases are the same in every run, unless ``--seed-offset`` asks for others.
+    """
+
+    def decorate(holds: Callable[..., None]) -> Any:
+        @functools.wraps(holds)
+        def counted(**drawn: Any) -> None:
+            add("cases")
+            holds(**drawn)
+
+        @sizes("n_cases", short, long)
+        def test(n_cases: int, seed_offset: int) -> None:
+            run = given(**strategies)(counted)
+            if seed_offset:
+                run = hypothesis.seed(seed_offset)(run)
+            settings(
+                max_examples=n_cases,
+                deadline=None,
+                database=None,
+                derandomize=seed_offset == 0,
+                suppress_health_check=list(HealthCheck),
+            )(run)()
+
+        test.__name__, test.__doc__, test.__module__ = (
+            holds.__name__, holds.__doc__, holds.__module__,
+        )  # fmt: skip
+        return test
+
+    return decorate

@@ -1,0 +1,242 @@
+"""Threads, forks, spawned processes, Ctrl-C, leaks: each in a process of its own, watched."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import long_jobs
+from tests.harness.isolation import run
+from tests.harness.profiles import sizes
+
+THREADS = """
+import random, threading
+from tests.harness import everything
+
+names, found, errors = list(everything.JOBS), [], []
+start = threading.Barrier(8)
+
+def work(number):
+    order = random.Random(number).sample(names, len(names))
+    start.wait()
+    try:
+        for turn in range({turns}):
+            found.append({{name: everything.JOBS[name]() for name in order}})
+    except BaseException as error:
+        errors.append(error)
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+if errors: raise errors[0]
+assert len(found) == 8 * {turns}
+for results in found:
+    for name in names:
+        assert results[name] == found[0][name], name
+everything.check(found[0])
+"""
+
+
+@sizes("turns", 1, 10)
+def test_eight_threads_from_first_use(turns):
+    run(THREADS.format(turns=turns), seconds=120 + 30 * turns)
+
+
+LABELS = """
+import threading
+import numpy as np
+from kseeds import assign, kmeans_parallel, kmeans_plusplus
+from tests.harness.everything import WIDE
+
+for function in (kmeans_plusplus, kmeans_parallel):
+    for turn in range({turns}):
+        seeding = function(WIDE, 300, random_state=turn)
+        wanted = assign(WIDE, seeding.centers)
+        found, start = [], threading.Barrier(8)
+
+        def read():
+            start.wait()
+            labels, distances = seeding.labels, seeding.distances
+            found.append((labels.copy(), distances.copy(), seeding.potential))
+
+        threads = [threading.Thread(target=read) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert len(found) == 8
+        for labels, distances, potential in found:
+            assert (labels == wanted.labels).all(), f"{{(labels != wanted.labels).sum()}} wrong"
+            assert np.allclose(distances, wanted.distances, rtol=1e-5, atol=1e-6)
+            assert potential == found[0][2]
+"""
+
+
+@sizes("turns", 10, 300)
+def test_eight_threads_read_the_labels_of_one_seeding(turns):
+    run(LABELS.format(turns=turns), seconds=60 + turns)
+
+
+FORK = """
+import faulthandler, os, signal, sys, threading, time
+from tests.harness import everything
+
+# A watchdog thread does not survive a fork: the parent asks a child that hangs where it is.
+faulthandler.register(signal.SIGUSR1, all_threads=True)
+
+wanted = everything.results()
+stop = threading.Event()
+
+def busy():
+    while not stop.is_set():
+        for name in {busy!r}:
+            everything.JOBS[name]()
+
+def child():
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            everything.check(wanted)
+            code = 0
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    return pid
+
+other = threading.Thread(target=busy)
+for turn in range({turns}):
+    if turn == {turns} // 2:
+        other.start()  # until now the forks were after use, from now on they are during use
+    pid = child()
+    deadline = time.monotonic() + 60
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(1)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            stop.set()
+            raise SystemExit("the forked child hangs")
+        time.sleep(0.01)
+    if status:
+        stop.set()
+        raise SystemExit(f"the forked child failed: {{status}}")
+    everything.check(wanted, ["lazy", "assign wide"])
+stop.set()
+other.join()
+"""
+WHAT_KEEPS_IT_BUSY = ["lazy", "assign", "assign wide", "rounds", "parallel product"]
+
+
+@sizes("turns", 2, 60)
+def test_fork_after_and_during_use(turns):
+    code = FORK.format(busy=WHAT_KEEPS_IT_BUSY, turns=turns)
+    run(code, seconds=120 + 10 * turns, flags=("-W", "ignore::DeprecationWarning"))
+
+
+SPAWN = """
+import multiprocessing
+from tests.harness import everything
+from tests.harness.spawned import result_of
+
+if __name__ == "__main__":
+    wanted = everything.results()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert dict(pool.map(result_of, list(everything.JOBS))) == wanted
+"""
+JOBLIB = """
+import joblib
+from tests.harness import everything
+from tests.harness.spawned import result_of
+
+wanted = everything.results()
+for backend in ("loky", "threading"):
+    found = joblib.Parallel(n_jobs=2, backend=backend)(
+        joblib.delayed(result_of)(name) for name in everything.JOBS
+    )
+    assert dict(found) == wanted, backend
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param(SPAWN, id="spawn", marks=pytest.mark.long), pytest.param(JOBLIB, id="joblib")],
+)
+def test_other_processes(code):
+    run(code, seconds=180)
+
+
+def jobs():
+    for name in long_jobs.JOBS:
+        marks = () if name in long_jobs.SHORT else (pytest.mark.long,)
+        yield pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("name", list(jobs()))
+def test_control_c(name):
+    """Back within about a second, no thread left, the next calls right."""
+    code = f"""
+    import signal
+    from tests.harness import long_jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    long_jobs.main({name!r})
+    """
+    run(code, seconds=90)
+
+
+NESTED = """
+from kseeds import kmeans_plusplus
+from tests.harness import everything
+
+wanted = everything.results()
+def progress(done, total):
+    if done == total:
+        everything.check(wanted, ["lazy", "assign wide", "rounds"])
+kmeans_plusplus(everything.FEW, 5, progress=progress)
+"""
+
+
+def test_a_callback_that_calls_kseeds_itself():
+    run(NESTED)
+
+
+LEAKS = """
+import gc, os, threading
+from tests.harness import everything
+
+quick = [name for name in everything.JOBS if name not in {slow!r}]
+wanted = everything.results()
+
+def state():
+    gc.collect()
+    files = len(os.listdir("/proc/self/fd"))
+    with open("/proc/self/statm") as file:
+        memory = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return files, threading.active_count(), memory
+
+calls = 0
+while calls < {warm}:
+    everything.check(wanted, quick)
+    calls += len(quick)
+files, threads, memory = state()
+while calls < {warm} + {calls}:
+    everything.check(wanted, quick)
+    calls += len(quick)
+more_files, more_threads, more_memory = state()
+assert more_files == files, f"{{more_files - files}} files were left open"
+assert more_threads == threads, f"{{more_threads - threads}} threads were left"
+grown = (more_memory - memory) / 2**20
+assert grown < {megabytes}, f"memory grew by {{grown:.1f}} MB"
+print(grown)
+"""
+SLOW = ["parallel paper", "parallel plain", "manhattan", "parallel vantage", "parallel sketch"]
+
+
+@sizes("calls", 300, 10_000)
+def test_nothing_is_left_behind(calls):
+    """A leak of a kilobyte per call would show after ten thousand."""
+    run(LEAKS.format(slow=SLOW, warm=max(60, calls // 10), calls=calls, megabytes=8), seconds=900)

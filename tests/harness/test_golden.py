@@ -1,0 +1,180 @@
+"""Golden indices, in fresh processes: threads, memory orders, cold and warm caches, tiers."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.harness.catalogue import VARIANTS
+from tests.harness.isolation import run
+
+GOLDEN = [
+    (
+        (
+            "kmeans_plusplus(auto)",
+            "kmeans_plusplus(lazy)",
+            "kmeans_plusplus(lazy,kernels=auto)",
+            "kmeans_plusplus(lazy,kernels=plain)",
+            "kmeans_plusplus(lazy,kernels=compiled)",
+            "kmeans_plusplus(lazy,sweeps=auto)",
+            "kmeans_plusplus(lazy,sweeps=never)",
+            "kmeans_plusplus(lazy,sweeps=always)",
+            "kmeans_plusplus(lazy,sweeps=whole)",
+        ),
+        [
+            [6025, 199, 5165, 2012, 7364, 8149, 7609, 5035, 4757],
+            [6015, 203, 8834, 5137, 202, 7311],
+            [401, 12, 587, 306, 475, 515],
+            [3, 78, 42, 64],
+        ],
+    ),
+    (
+        ("kmeans_plusplus(lazy,batch=64)",),
+        [
+            [6025, 199, 5165, 2012, 7364, 8149, 7609, 5035, 4757],
+            [6015, 203, 8834, 5137, 202, 7311],
+            [401, 12, 587, 306, 475, 342],
+            [3, 78, 42, 64],
+        ],
+    ),
+    (
+        ("kmeans_plusplus(lazy,batch=8)",),
+        [
+            [6025, 199, 4590, 7131, 2012, 7609, 1277, 2967, 4393],
+            [6015, 203, 8834, 5137, 3306, 290],
+            [401, 12, 587, 306, 475, 515],
+            [3, 78, 42, 64],
+        ],
+    ),
+    (
+        ("kmeans_plusplus(lazy,batch=1)",),
+        [
+            [6025, 199, 5166, 3875, 2085, 7611, 549, 5051, 771],
+            [6015, 203, 202, 843, 2042, 7558],
+            [401, 12, 343, 76, 142, 509],
+            [3, 48, 10, 14],
+        ],
+    ),
+    (
+        (
+            "kmeans_plusplus(naive)",
+            "kmeans_plusplus(paper)",
+            "kmeans_plusplus(paper,keys=clock)",
+            "kmeans_plusplus(paper,queue=True)",
+            "kmeans_plusplus(paper,queue=False)",
+        ),
+        [
+            [8529, 8155, 2960, 4240, 3436, 3444, 5679, 3425, 8751],
+            [8529, 8155, 2960, 4240, 8751, 5679],
+            [10, 426, 561, 102, 268, 321],
+            [10, 62, 43, 70],
+        ],
+    ),
+    (
+        ("kmeans_plusplus(rounds)",),
+        [
+            [6025, 199, 7131, 5165, 2012, 7364, 8149, 1081, 4757],
+            [6015, 203, 8834, 7074, 5137, 1064],
+            [401, 12, 587, 306, 475, 342],
+            [3, 78, 42, 64],
+        ],
+    ),
+    (
+        (
+            "kmeans_parallel(auto)",
+            "kmeans_parallel(fast)",
+            "kmeans_parallel(fast,way=plain)",
+            "kmeans_parallel(fast,way=brute)",
+            "kmeans_parallel(fast,way=tree)",
+            "kmeans_parallel(fast,way=sketch)",
+            "kmeans_parallel(fast,way=flat)",
+            "kmeans_parallel(fast,way=product)",
+            "kmeans_parallel(fast,way=vantage)",
+        ),
+        [
+            [1985, 3903, 4547, 7130, 647, 2052, 7800, 8349, 1010],
+            [3005, 1471, 3551, 3903, 1010, 2525],
+            [94, 242, 458, 456, 230, 509],
+            [73, 43, 41, 56],
+        ],
+    ),
+    (
+        (
+            "kmeans_parallel(naive)",
+            "kmeans_parallel(paper)",
+            "kmeans_parallel(paper,in_range=True)",
+            "kmeans_parallel(paper,in_range=False)",
+        ),
+        [
+            [7920, 7620, 5639, 3132, 8225, 4767, 8981, 697, 7725],
+            [4871, 5639, 2579, 1115, 6576, 2074],
+            [1, 547, 201, 340, 185, 526],
+            [63, 30, 56, 71],
+        ],
+    ),
+]
+
+EXPECTED = {name: found for names, found in GOLDEN for name in names}
+
+CODE = """
+import json
+from tests.harness.golden import table
+print(json.dumps([table(order, n_threads) for order in {orders!r} for n_threads in {threads!r}]))
+"""
+
+
+def check(orders, threads, seconds=300.0, **environment):
+    code = CODE.format(orders=orders, threads=threads)
+    done = run(code, seconds=seconds, **environment)
+    for found in json.loads(done.stdout):
+        assert list(found) == list(EXPECTED), "python -m tests.harness.golden prints the new table"
+        for name, wanted in EXPECTED.items():
+            assert found[name] == wanted, name
+
+
+def test_every_variant_has_golden_indices():
+    assert sorted(EXPECTED) == sorted(map(str, VARIANTS))
+
+
+def test_threads_and_orders():
+    check(["C", "F"], [1, 2, 5])
+
+
+@pytest.mark.long
+def test_cold_and_warm_cache(tmp_path):
+    """The first process compiles everything, the second one finds it compiled."""
+    for _ in range(2):
+        check(["C"], [2], seconds=900.0, NUMBA_CACHE_DIR=str(tmp_path))
+        assert any(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_no_cache(tmp_path):
+    check(["C"], [2], seconds=900.0, NUMBA_CACHE_DIR=str(tmp_path), KSEEDS_CACHE="0")
+    assert not any(tmp_path.iterdir())
+
+
+PLAIN = """
+import json, sys
+from kseeds import kmeans_parallel, kmeans_plusplus
+from tests.harness.golden import data
+X, weights = data()
+print(json.dumps([
+    kmeans_plusplus(X, 9, random_state=7).indices.tolist(),
+    kmeans_parallel(X, 9, random_state=7).indices.tolist(),
+]))
+print("numba" in sys.modules)
+"""
+
+
+def test_before_and_after_the_compiler_is_loaded():
+    """A first call in a process runs in plain NumPy and gives the same seeds."""
+    done = run("import kseeds.compile\n" + PLAIN).stdout.splitlines()
+    first = run(PLAIN).stdout.splitlines()
+    assert (done[1], first[1]) == ("True", "False")
+    assert done[0] == first[0]
+    wanted = [EXPECTED["kmeans_plusplus(auto)"][0], EXPECTED["kmeans_parallel(auto)"][0]]
+    assert json.loads(first[0]) == wanted
+    assert os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
