@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--draws",
         type=float,
-        default=1.0,
+        default=0.4,
         help="multiply the number of draws of the statistical tests",
     )
 

@@ -205,6 +205,9 @@ def settle_small(
         The nearest centres by them, changed where need be; below 0 for none.
     """
     small = small[labels[small] >= 0]
-    small = small[apart(values[small], centers, labels[small], kind)]
+    if len(small):
+        small = small[apart(values[small], centers, labels[small], kind)]
+    if len(small) == 0:
+        return small, Lengths.of(np.empty(0))
     labels[small], found = nearest(values[small], centers, kind)
     return small, found

@@ -79,11 +79,16 @@ def lane_sum(terms: FloatArray) -> FloatArray:
     """Return the sums of the rows of ``terms``, in the order that the module defines."""
     n, d = terms.shape
     full = d - d % LANES
+    if full == 0:
+        total: FloatArray = terms[:, 0].copy()
+        for j in range(1, d):
+            total += terms[:, j]
+        return total
     lanes = np.zeros((n, LANES), dtype=terms.dtype)
     for j in range(0, full, LANES):
         lanes += terms[:, j : j + LANES]
     sums = lanes[:, :4] + lanes[:, 4:8] + lanes[:, 8:12] + lanes[:, 12:]
-    total: FloatArray = sums[:, 0] + sums[:, 1] + sums[:, 2] + sums[:, 3]
+    total = sums[:, 0] + sums[:, 1] + sums[:, 2] + sums[:, 3]
     for j in range(full, d):
         total += terms[:, j]
     return total

@@ -8,6 +8,7 @@ pass of lazy k-means++ makes the same numbers while it has the rows at hand.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TypeAlias
 
@@ -20,6 +21,8 @@ from kseeds.threads import Workers
 
 Fingerprint: TypeAlias = npt.NDArray[np.uint32]
 
+_FEW = 256
+"""Words of a row for which the factors are kept: small jobs come often."""
 _WORDS = 1 << 16
 """Words at a time, so that the temporaries stay in cache."""
 
@@ -69,8 +72,17 @@ def factors_for(points: FloatArray) -> npt.NDArray[np.uint32]:
 
     Those of the first row and of the first column are 1, so that both can be read off.
     """
-    rows, columns = _odd_numbers(0, BLOCK), _odd_numbers(BLOCK, points[:1].view(np.uint32).size)
-    return np.multiply.outer(rows, columns).reshape(-1)
+    words = points.shape[1] * (points.itemsize // 4)
+    return _factors_of_few(words) if words <= _FEW else _factors(words)
+
+
+def _factors(words: int) -> npt.NDArray[np.uint32]:
+    factors = np.multiply.outer(_odd_numbers(0, BLOCK), _odd_numbers(BLOCK, words)).reshape(-1)
+    factors.flags.writeable = False  # kernels are compiled for one kind of array only
+    return factors
+
+
+_factors_of_few = functools.lru_cache(maxsize=16)(_factors)
 
 
 def _odd_numbers(start: int, count: int) -> npt.NDArray[np.uint32]:

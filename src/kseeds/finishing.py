@@ -58,8 +58,9 @@ def in_user_units(
     done = workers.over_blocks(task, len(squared))
     mass, small = sum(part for part, _ in done), np.concatenate([rows for _, rows in done])
     small, found = careful.settle_small(prepared.exact, exact_centers, metric.kind, small, labels)
-    with np.errstate(over="ignore", under="ignore"):
-        distances[small] = found.values()
+    if len(small):
+        with np.errstate(over="ignore", under="ignore"):
+            distances[small] = found.values()
     if mass >= careful.least_mass(squared, weights.scaled):
         return labels, distances, careful.product(mass, weights.scale, scale, scale)
     shift = math.frexp(scale)[1] - 1  # a power of two
