@@ -48,7 +48,7 @@ CENTERS = [
     ([1.0, 2.0, 3.0], "centers has 1 dimensions, not 2"),
     (np.empty((0, 3)), "centers is empty"),
     ([[1.0, 2.0]], "centers has 2 columns but the data has 3"),
-    ([[1e300, 0.0, 0.0]], "centers has 1e+300 at row 0, column 0, which float32"),
+    ([[1e300, 0.0, 0.0]], "centers has 1e+300 at row 0, column 0, which is more than the float32"),
 ]
 
 

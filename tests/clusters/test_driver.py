@@ -55,8 +55,8 @@ SCHEDULES = [None, Schedule(2.0, 3), Schedule(0.1, 2)]
     [
         (
             [[0.0, 1e300, 0.0]],
-            r"^initial_centers has 1e\+300 at row 0, column 1, which float32, the precision of the "
-            r"data, cannot hold; pass the data as float64\.$",
+            r"^initial_centers has 1e\+300 at row 0, column 1, which is more than the float32 of "
+            r"the data holds; pass the data as float64\.$",
         ),
         ([[0.0, np.nan, 0.0]], "^initial_centers has nan at row 0, column 1; .*"),
         ([[0.0, 1.0]], "^initial_centers has 2 columns but the data has 3; .*"),

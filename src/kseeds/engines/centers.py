@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.inputs.finite import cast
 from kseeds.inputs.points import check_values, two_dimensional
 from kseeds.inputs.tables import to_array
 
@@ -45,28 +46,13 @@ def check_centers(
             f"{name} has {values.shape[1]} columns but the data has {columns}; pass rows of the "
             "same kind."
         )
-    values = _in_precision(values, np.dtype(np.float64) if dtype is None else dtype, name)
+    precision = np.dtype(np.float64) if dtype is None else dtype
+    remedy = (
+        "pass the data as float64"
+        if precision == np.float32
+        else "divide the data and the centres by a common factor"
+    )
+    values = cast(values, precision, name, f"the {precision} of the data", remedy, centers)
     if len(values):
         check_values(values, metric, name)
     return values
-
-
-def _in_precision(
-    values: npt.NDArray[Any], dtype: np.dtype[Any], name: str
-) -> npt.NDArray[np.floating]:
-    """Return values in a precision; refuse those that become infinite."""
-    with np.errstate(over="ignore"):
-        cast: npt.NDArray[np.floating] = values.astype(dtype)
-    lost = np.isfinite(values) & ~np.isfinite(cast)
-    if lost.any():
-        row, column = (int(at[0]) for at in np.nonzero(lost))
-        remedy = (
-            "pass the data as float64"
-            if dtype == np.float32
-            else "divide the data and the centres by a common factor"
-        )
-        raise ValueError(
-            f"{name} has {values[row, column]} at row {row}, column {column}, which {dtype}, the "
-            f"precision of the data, cannot hold; {remedy}."
-        )
-    return cast
