@@ -147,17 +147,25 @@ def product(*factors: float, exponent: int = 0) -> float:
 
 
 def apart(
-    points: FloatArray, centers: FloatArray, labels: npt.NDArray[np.int32], kind: Kind
-) -> npt.NDArray[np.bool_]:
-    """Tell which rows do not coincide with the centre of their label."""
-    found = np.empty(len(points), dtype=np.bool_)
-    for lo, hi in blocks_of(len(points), max(1, _ENTRIES // points.shape[1])):
-        others = centers[labels[lo:hi]]
+    values: FloatArray,
+    centers: FloatArray,
+    labels: npt.NDArray[np.int32],
+    kind: Kind,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Return which of the rows, all by default, do not coincide with the centre of their label."""
+    found = []
+    for lo, hi in blocks_of(
+        len(values) if rows is None else len(rows), max(1, _ENTRIES // values.shape[1])
+    ):
+        some = np.arange(lo, hi) if rows is None else rows[lo:hi]
+        mine, others = values[some], centers[labels[some]]
         if kind in (Family.EUCLIDEAN, Family.MANHATTAN, Family.CHEBYSHEV):
-            found[lo:hi] = (points[lo:hi] != others).any(axis=1)
+            is_apart = (mine != others).any(axis=1)
         else:
-            found[lo:hi] = distances(points[lo:hi], others, kind).mantissas > 0.0
-    return found
+            is_apart = distances(mine, others, kind).mantissas > 0.0
+        found.append(some[is_apart])
+    return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
 def nearest(
@@ -206,7 +214,7 @@ def settle_small(
     """
     small = small[labels[small] >= 0]
     if len(small):
-        small = small[apart(values[small], centers, labels[small], kind)]
+        small = apart(values, centers, labels, kind, small)
     if len(small) == 0:
         return small, Lengths.of(np.empty(0))
     labels[small], found = nearest(values[small], centers, kind)

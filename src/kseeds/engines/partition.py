@@ -237,8 +237,8 @@ def open_rows(
     rows = np.empty(0, dtype=np.int64)
     if len(part.values):
         values = plan.exact(part.values)
-        is_open = careful.apart(values, centers, state.labels, plan.metric.kind)
-        rows = np.flatnonzero(is_open & (weights > 0.0))
+        rows = careful.apart(values, centers, state.labels, plan.metric.kind)
+        rows = rows[weights[rows] > 0.0]
     return state, Picked(start + rows, part.values[rows], weights[rows])
 
 

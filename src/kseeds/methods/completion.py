@@ -84,7 +84,7 @@ def complete(
     with Workers(problem.n_threads) as workers:
         nearest = nearest_of_all(problem, drawn.nearest, centers, workers)
     values, centers = prepared.exact, exact_centers(prepared, problem.initial, indices)
-    rows = np.flatnonzero(careful.apart(values, centers, nearest.labels, kind))
+    rows = careful.apart(values, centers, nearest.labels, kind)
     exact = weights.exact
     if exact is not None:
         rows = rows[exact[rows] > 0.0]
