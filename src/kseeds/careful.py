@@ -111,13 +111,12 @@ def distances(points: FloatArray, others: FloatArray, kind: Kind) -> Lengths:
 
 def _as_told(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray[np.float64]:
     """Return distances by a user's function, which says them, or of unit vectors."""
-    if others.ndim == 2:
-        pairs = zip(points[:, None], others, strict=True)
-        return np.array([_as_told(point, other, kind)[0] for point, other in pairs])
-    if not isinstance(kind, Family):
+    if isinstance(kind, Family):  # what is smaller than the rounding of unit vectors is 0
+        return np.sqrt(squared_distances(points, others, kind).astype(np.float64))
+    if others.ndim == 1:
         return dissimilarities(points, others, kind)
-    # What is smaller than the rounding of unit vectors is 0.
-    return np.sqrt(squared_distances(points, others, kind).astype(np.float64))
+    pairs = zip(points[:, None], others, strict=True)
+    return np.array([dissimilarities(point, other, kind)[0] for point, other in pairs])
 
 
 def scaled_masses(

@@ -45,6 +45,8 @@ _ROWS = 2048
 def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> FloatArray:
     """Return the squared distance of every row of ``points`` to ``center``.
 
+    There may also be one centre for each row, unless the metric is a function.
+
     Examples
     --------
     >>> import numpy as np
@@ -57,8 +59,9 @@ def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> Flo
         return squared_by_function(points, center, kind)
     out = np.empty(len(points), dtype=points.dtype)
     for lo in range(0, len(points), _ROWS):
-        block = points[lo : lo + _ROWS]
-        out[lo : lo + _ROWS] = _block(block, center, kind)
+        hi = lo + _ROWS
+        mine = center if center.ndim == 1 else center[lo:hi]
+        out[lo:hi] = _block(points[lo:hi], mine, kind)
     return out
 
 
@@ -105,7 +108,8 @@ def _squared_arc(chord2: FloatArray, points: FloatArray, center: FloatArray) -> 
     near2 = np.where(far, chord2.dtype.type(0.0), chord2)
     arc = arc_of(near2.astype(np.float64))
     if far.any():
-        other2 = lane_sum(np.square(points[far] + center)).astype(np.float64)
+        opposite = center if center.ndim == 1 else center[far]
+        other2 = lane_sum(np.square(points[far] + opposite)).astype(np.float64)
         arc[far] = np.pi - arc_of(other2)
     arc[chord2 <= snap] = 0.0
     squared: FloatArray = (arc * arc).astype(chord2.dtype)
