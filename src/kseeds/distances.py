@@ -83,8 +83,8 @@ def lane_sum(terms: FloatArray) -> FloatArray:
     n, d = terms.shape
     full = d - d % LANES
     if full == 0:
-        total: FloatArray = terms[:, 0].copy()
-        for j in range(1, d):
+        total: FloatArray = np.zeros(n, dtype=terms.dtype)
+        for j in range(d):
             total += terms[:, j]
         return total
     lanes = np.zeros((n, LANES), dtype=terms.dtype)

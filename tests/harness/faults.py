@@ -31,7 +31,7 @@ import kseeds
 HOME = str(Path(kseeds.__file__).parent)
 ALLOCATE = ("empty", "empty_like", "full", "zeros", "concatenate", "ascontiguousarray")
 GENERATOR = 0x20
-TIDYING = ("__exit__", "__del__", "close", "leave")
+TIDYING = ("__exit__", "__del__", "close", "leave", "_restore", "_let_others_set")
 """What runs after a fault is not where a fault is put: no code survives being stopped there."""
 
 
