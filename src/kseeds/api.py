@@ -223,13 +223,13 @@ def _seed(
         drawn.work.rows = len(problem.points)
         indices = complete(problem, prepared, drawn, weights, _warn)
         before = drawn.fingerprint
-        if before is None:
-            before = _fingerprint(problem)
+        if before is None or not np.may_share_memory(problem.points, prepared.values):
+            before = _fingerprint(problem, prepared)
     finally:
         problem.progress.close()
     return Seeding(
         centers=prepared.values[indices],
-        indices=indices,
+        indices=indices.copy(),  # the caller's to sort, say
         algorithm=algorithm,
         work=drawn.work,
         seconds=time.perf_counter() - started,
@@ -249,9 +249,9 @@ def _warn(problem: Problem, found: int) -> None:
     )
 
 
-def _fingerprint(problem: Problem) -> Fingerprint:
+def _fingerprint(problem: Problem, prepared: Prepared) -> Fingerprint:
     with Workers(problem.n_threads) as workers:
-        return fingerprint_of(problem.points, workers)
+        return fingerprint_of(prepared.values, workers)
 
 
 def _finish(
@@ -263,18 +263,18 @@ def _finish(
     before: Fingerprint,
 ) -> Finished:
     """Return labels, distances and potential in the user's units."""
-    _refuse_changes(problem, before)
+    _refuse_changes(problem, prepared, before)
     centers = np.concatenate([problem.initial, problem.points[indices]])
     with Workers(problem.n_threads) as workers:
         nearest = nearest_of_all(problem, drawn.nearest, centers, workers)
         exact = exact_centers(prepared, problem.initial, indices)
         finished = in_user_units(nearest, exact, prepared, weights, workers)
-    _refuse_changes(problem, before)  # also while this was going on
+    _refuse_changes(problem, prepared, before)  # also while this was going on
     return finished
 
 
-def _refuse_changes(problem: Problem, before: Fingerprint) -> None:
-    if not np.array_equal(_fingerprint(problem), before):
+def _refuse_changes(problem: Problem, prepared: Prepared, before: Fingerprint) -> None:
+    if not np.array_equal(_fingerprint(problem, prepared), before):
         raise RuntimeError(
             "X has changed since it was seeded, so labels, distances and potential can no longer "
             "be computed; ask for them before changing X, or use kseeds.assign(X, seeding.centers)."

@@ -156,6 +156,7 @@ class VPTree:
                 "triangle inequality that the tree relies on; name a metric, or use kseeds.assign."
             )
         self._prepared = prepare_points(points, metric, name="points")
+        self._exact = self._prepared.exact.copy()  # the caller may change what was passed
         self._tree = PreparedTree(self._prepared.points, self._prepared.metric, leaf_size)
         self.distance_computations = int(self._tree.distances)
         self.nodes_visited = 0
@@ -201,7 +202,7 @@ class VPTree:
         distances = _in_user_units(squared, metric.scale)
         exact = points if metric.family is Family.ARC else values
         small, found = careful.settle_small(
-            exact, self._prepared.exact, metric.kind, careful.small_squares(squared), labels
+            exact, self._exact, metric.kind, careful.small_squares(squared), labels
         )
         distances[small] = found.values()
         labels[distances > reach] = -1  # what only looked as if it coincided

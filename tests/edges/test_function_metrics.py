@@ -144,3 +144,11 @@ def test_objects_that_are_called():
 
     with pytest.raises(TypeError, match=r"^metric=Gap\( p=1\) returned 'far'"):
         kmeans_plusplus(X, 3, metric=Gap())
+
+
+def test_rounds_take_a_function_that_cannot_be_pickled():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    found = kmeans_plusplus(
+        X, 3, metric=lambda a, b: float(np.abs(a - b).sum()), algorithm="rounds", random_state=0
+    )
+    assert len(set(found.indices.tolist())) == 3

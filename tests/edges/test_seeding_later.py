@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from kseeds import assign, kmeans_parallel, kmeans_plusplus
+from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
 from kseeds.fingerprint import fingerprint_of
 from kseeds.methods import table
 from kseeds.threads import Workers
@@ -100,6 +100,36 @@ def test_a_changed_weight_changes_nothing(function, algorithm):
     wanted = twin.potential
     weights[:] = 7.0
     assert found.potential == wanted
+
+
+@every
+def test_changed_centers_and_indices_change_nothing(function, algorithm):
+    X, initial = points(500), points(500)[:3] * np.float32(2)
+    wanted = function(X, 9, initial_centers=initial, random_state=0, algorithm=algorithm)
+    labels, potential = wanted.labels, wanted.potential
+    found = function(X, 9, initial_centers=initial, random_state=0, algorithm=algorithm)
+    initial[:] = -1e6
+    found.indices.sort()
+    np.testing.assert_array_equal(found.labels, labels)
+    assert found.potential == potential
+
+
+@every
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_changed_rows_are_refused_where_kernels_see_a_scaled_copy(function, algorithm, scale):
+    X = points(500) * np.float32(scale)
+    found = function(X, 9, random_state=0, algorithm=algorithm)
+    X[7, 2] = 0.0
+    with pytest.raises(RuntimeError, match="X has changed"):
+        _ = found.labels
+
+
+def test_a_tree_owns_its_points():
+    items = np.array([[0.0], [2e-170], [1.0]])
+    tree = VPTree(items)
+    before = tree.nearest_in_range([[1.9e-170]])[0].tolist()
+    items[:2] = items[:2][::-1].copy()
+    assert tree.nearest_in_range([[1.9e-170]])[0].tolist() == before == [1]
 
 
 @every

@@ -22,7 +22,7 @@ from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
 from tests.harness import everything
 from tests.harness.catalogue import STRATEGIES, STRATEGY_OPTION
 
-PATIENCE = 10.0
+PATIENCE = 4.0
 """Seconds after which an interruption has failed; the promise is one second."""
 
 

@@ -159,8 +159,8 @@ class Driver:
         """Run a task everywhere; count the bytes of the question and of the answers."""
         replies = self._engine.run(task, message, keep)
         self.work.communications += 1
-        self.work.bytes_out += len(pickle.dumps(message))
-        self.work.bytes_back += sum(len(pickle.dumps(reply)) for reply in replies)
+        self.work.bytes_out += _size_of(message)
+        self.work.bytes_back += sum(_size_of(reply) for reply in replies)
         return replies
 
     def add(self, values: npt.NDArray[Any]) -> None:
@@ -197,6 +197,14 @@ class Driver:
         back = np.empty(len(uniforms), dtype=np.int64)
         back[places] = np.arange(len(uniforms))
         return Picked(picked.rows[back], picked.values[back], picked.by[back])
+
+
+def _size_of(message: Any) -> int:
+    """Return what a message weighs on its way; 0 if it holds a function that stays in memory."""
+    try:
+        return len(pickle.dumps(message))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return 0
 
 
 def _together(picked: list[Picked]) -> Picked:

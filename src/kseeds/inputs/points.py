@@ -81,12 +81,13 @@ def prepare_together(
     more = np.empty((0, values.shape[1]), dtype=values.dtype)
     largest = 0.0
     if others is not None:
-        more = _rows_like(values, others, names[1])
+        # Not the caller's own memory: labels may be computed from it long after the call.
+        more = _rows_like(values, others, names[1]).copy()
         largest = _largest_finite(more, names[1], others)
         _check_domain(more, known, names[1])
     checked = check_values or metrics.factor_for(values.dtype, largest) != 1.0
     largest_of_X = _largest_finite(values, names[0], X) if checked else 1.0
-    if same_units and checked and not callable(known):
+    if same_units and not callable(known):
         check_units(values.dtype, largest_of_X, largest, names[1])
     largest = max(largest, largest_of_X)
     _check_domain(values, known, names[0])
@@ -106,8 +107,12 @@ def prepare_like(reference: Prepared, X: Any, *, name: str) -> tuple[FloatArray,
 
 
 def check_units(dtype: np.dtype[Any], largest: float, of_others: float, name: str) -> None:
-    """Refuse rows that are so much larger than the data that they must be in other units."""
-    if 0.0 < largest < of_others * _OTHER_UNITS[dtype]:
+    """Refuse rows that are so much larger than the data that they must be in other units.
+
+    Only where the data must be looked at anyway, to scale both: not all algorithms do otherwise.
+    """
+    far = 0.0 < largest < of_others * _OTHER_UNITS[dtype]
+    if far and metrics.factor_for(dtype, of_others) != 1.0:
         raise _too_far(name, of_others)
 
 
