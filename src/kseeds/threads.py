@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import TypeVar, cast
 
 from kseeds.layout import COLUMNS
@@ -25,6 +25,9 @@ T = TypeVar("T")
 BLOCK_ROWS = 1 << 16
 
 _BLOCK_NANOSECONDS = 4e7
+
+_RUN_BEFORE: set[CodeType | None] = {None}
+"""The tasks that have been run in this process."""
 
 
 def default_threads() -> int:
@@ -94,7 +97,13 @@ class Workers:
             helpers = self.n_threads - 1  # the calling thread works, too
             self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="kseeds")
         results: list[T | None] = [None] * len(blocks)
-        turns = itertools.count()  # handing out numbers is atomic
+        begun = 0
+        if (code := getattr(task, "__code__", None)) not in _RUN_BEFORE:
+            # What this task compiles is compiled here, where an interrupt can stop it, and not
+            # on all threads at once.
+            results[0], begun = task(*blocks[0]), 1
+            _RUN_BEFORE.add(code)
+        turns = itertools.count(begun)  # handing out numbers is atomic
         given_up = threading.Event()
 
         def work() -> None:
