@@ -91,7 +91,7 @@ class Workers:
     ) -> list[T]:
         """Run ``task(start, stop)`` on every block and return the results in block order."""
         blocks = blocks_of(n_rows, block_rows)
-        if self.n_threads == 1 or len(blocks) == 1:
+        if self.n_threads == 1 or len(blocks) <= 1:
             return [task(lo, hi) for lo, hi in blocks]
         if self._pool is None:
             helpers = self.n_threads - 1  # the calling thread works, too
