@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs import prepare_points
-from kseeds.kernels.products import squared_gaps_to
-from kseeds.threads import Workers, default_threads
+from kseeds.nearest.gemm_kernels import squared_gaps_to
+from kseeds.runtime.threads import Workers, default_threads
 
 _ROWS = 16_384
 

@@ -15,7 +15,7 @@ from kseeds.inputs.problem import Problem, prepare_problem
 from kseeds.methods.plusplus.lazy.compiled import Compiled
 from kseeds.methods.plusplus.lazy.costs import costs_of
 from kseeds.methods.plusplus.lazy.state import State
-from kseeds.threads import Workers
+from kseeds.runtime.threads import Workers
 
 SHAPES = [(60_000, 3), (60_000, 8), (1_000_000, 3), (1_000_000, 8), (500_000, 54), (60_000, 784)]
 
@@ -63,7 +63,7 @@ def measure(n: int, d: int, dtype: type) -> dict[str, float]:
         uniforms[:, 1] = 1e-9  # no early exit: nothing is nearer than almost 0
         rows = np.empty(64, dtype=np.int64)
         out = np.empty(64, dtype=dtype), np.empty(64, np.int32), np.empty(64, np.int32)
-        from kseeds.kernels import lazy as kernels
+        from kseeds.methods.plusplus.lazy import kernels
 
         def task() -> None:
             for draws, thresholds in uniforms:

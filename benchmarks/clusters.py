@@ -125,11 +125,11 @@ def on_spark(X: np.ndarray, ks: list[int], repeats: int) -> None:
 
 def count_bytes(k: int) -> None:
     """Print what travels as n grows; the formulas of docs/clusters.md."""
-    from kseeds.engines import rounds
-    from kseeds.engines.local import LocalEngine
-    from kseeds.engines.partition import Part
-    from kseeds.methods.parallel.rounds import Schedule
-    from kseeds.randomness import Stream
+    from kseeds.distributed import driver as rounds
+    from kseeds.distributed.local_backend import LocalEngine
+    from kseeds.distributed.partition import Part
+    from kseeds.methods.parallel.schedule import Schedule
+    from kseeds.sampling.streams import Stream
 
     for n in (10_000, 100_000, 1_000_000):
         X = data.clustered(n, 16, 500)

@@ -49,7 +49,7 @@ def pass_seconds(X: np.ndarray) -> float:
     from kseeds.inputs.problem import prepare_problem
     from kseeds.methods.plusplus.lazy.compiled import Compiled
     from kseeds.methods.plusplus.lazy.state import State
-    from kseeds.threads import Workers
+    from kseeds.runtime.threads import Workers
 
     problem, _, _ = prepare_problem(
         X, 2, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,

@@ -8,19 +8,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import layers
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "kseeds"
 LONGEST = 420
 
+MOST_AT_THE_TOP = 12
+
 # Which third-party packages a folder or file may import, at any depth of its functions.
 ALLOWED = {
-    "compile.py": {"numpy", "numba", "llvmlite"},
+    "runtime/compiler.py": {"numpy", "numba", "llvmlite"},
+    "runtime/progress.py": {"rich"},
+    "runtime/blas.py": {"threadpoolctl"},
     "cli": {"numpy", "typer", "rich", "pyarrow", "matplotlib"},
-    "progress.py": {"rich"},
-    "engines": {"numpy", "dask", "pyspark", "pyarrow"},
+    "distributed": {"numpy", "dask", "pyspark", "pyarrow"},
     "dask.py": {"numpy", "dask"},
     "spark.py": {"numpy", "pyspark", "pandas"},
-    "blas.py": {"threadpoolctl"},
 }
 DEFAULT = {"numpy"}
 MACHINE_PATH = re.compile(r"/(?:work|tmp|root|home|farm)/")
@@ -83,11 +87,16 @@ def main() -> int:
             continue
         tree = ast.parse(text)
         inside = path.relative_to(SOURCE).parts
-        allowed = ALLOWED.get(inside[0], DEFAULT) | set(sys.stdlib_module_names) | {"kseeds"}
+        own = ALLOWED.get("/".join(inside), ALLOWED.get(inside[0], DEFAULT))
+        allowed = own | set(sys.stdlib_module_names) | {"kseeds"}
         breaches += [f"{name}: imports {x}" for x in sorted(imports_of(tree) - allowed)]
         breaches += [f"{name}: undocumented {x}" for x in undocumented_arguments(tree)]
         if re.search(r"fastmath\s*=\s*True|parallel\s*=\s*True", text):
             breaches.append(f"{name}: fastmath or parallel compilation")
+    at_the_top = len(list(SOURCE.glob("*.py")))
+    if at_the_top > MOST_AT_THE_TOP:
+        breaches.append(f"src/kseeds: {at_the_top} modules, more than {MOST_AT_THE_TOP}")
+    breaches += layers.breaches()
     print("\n".join(breaches) or "guards: nothing to report")
     return int(bool(breaches))
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kseeds.version import __version__
+
 if TYPE_CHECKING:
     from kseeds.api import kmeans_parallel, kmeans_plusplus
-    from kseeds.assignment import Assignment, assign
-    from kseeds.clock_queue import ClockQueue
+    from kseeds.assignment import assign
     from kseeds.errors import FewerDistinctPointsWarning
-    from kseeds.result import ClusterSeeding, Seeding, Work
-    from kseeds.vantage_tree import VPTree
-
-__version__ = "0.1.0"
+    from kseeds.results import Assignment, ClusterSeeding, Seeding, Work
+    from kseeds.structures import ClockQueue, VPTree
 
 __all__ = [
     "Assignment",
@@ -26,19 +25,20 @@ __all__ = [
     "Seeding",
     "VPTree",
     "Work",
+    "__version__",
     "assign",
     "kmeans_parallel",
     "kmeans_plusplus",
 ]
 
 _HOMES = {
-    "Assignment": "kseeds.assignment",
-    "ClockQueue": "kseeds.clock_queue",
-    "ClusterSeeding": "kseeds.result",
+    "Assignment": "kseeds.results",
+    "ClockQueue": "kseeds.structures",
+    "ClusterSeeding": "kseeds.results",
     "FewerDistinctPointsWarning": "kseeds.errors",
-    "Seeding": "kseeds.result",
-    "VPTree": "kseeds.vantage_tree",
-    "Work": "kseeds.result",
+    "Seeding": "kseeds.results",
+    "VPTree": "kseeds.structures",
+    "Work": "kseeds.results",
     "assign": "kseeds.assignment",
     "kmeans_parallel": "kseeds.api",
     "kmeans_plusplus": "kseeds.api",
@@ -54,4 +54,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted(__all__)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds import laws as table
 from kseeds.errors import FewerDistinctPointsWarning
-from kseeds.fingerprint import Fingerprint, fingerprint_of
-from kseeds.finishing import exact_centers, in_user_units, nearest_of_all
 from kseeds.inputs import (
     Prepared,
     Problem,
@@ -25,12 +24,14 @@ from kseeds.inputs import (
     kept_unless_it_returns,
     prepare_problem,
 )
+from kseeds.inputs.fingerprint import Fingerprint, fingerprint_of
 from kseeds.inputs.problem import UncheckedValuesError
-from kseeds.methods import table
+from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
-from kseeds.methods.parallel.rounds import Schedule
-from kseeds.result import Draw, Finished, Seeding
-from kseeds.threads import Workers
+from kseeds.methods.parallel.schedule import Schedule
+from kseeds.nearest.finish import exact_centers, finish
+from kseeds.results import Finished, Seeding
+from kseeds.runtime.threads import Workers
 
 
 def kmeans_plusplus(
@@ -266,9 +267,8 @@ def _finish(
     _refuse_changes(problem, prepared, before)
     centers = np.concatenate([problem.initial, problem.points[indices]])
     with Workers(problem.n_threads) as workers:
-        nearest = nearest_of_all(problem, drawn.nearest, centers, workers)
         exact = exact_centers(prepared, problem.initial, indices)
-        finished = in_user_units(nearest, exact, prepared, weights, workers)
+        finished = finish(prepared, weights, drawn.nearest, centers, exact, workers)
     _refuse_changes(problem, prepared, before)  # also while this was going on
     return finished
 

@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from kseeds.finishing import exact_centers, in_user_units
 from kseeds.inputs import check_threads, check_weights, prepare_together
-from kseeds.metrics import FloatArray
-from kseeds.nearest import CatchUp
-from kseeds.result import Nearest
-from kseeds.threads import Workers
-
-
-@dataclass(frozen=True, repr=False)
-class Assignment:
-    """Labels and distances of rows; unpacks as ``labels, distances``.
-
-    Attributes
-    ----------
-    labels : ndarray of int32, shape (n,)
-        The nearest centre of every row, the earliest of several.
-    distances : ndarray, shape (n,)
-        Its distance.
-    potential : float
-        The sum of weight times squared distance.
-    """
-
-    labels: npt.NDArray[np.int32]
-    distances: FloatArray
-    potential: float
-
-    def __iter__(self) -> Iterator[Any]:
-        yield self.labels
-        yield self.distances
-
-    def __repr__(self) -> str:
-        return (
-            f"<Assignment: {len(self.labels)} rows ({self.distances.dtype} distances), "
-            f"potential={self.potential:.6g}>"
-        )
+from kseeds.nearest.finish import exact_centers, finish
+from kseeds.results import Assignment
+from kseeds.runtime.threads import Workers
 
 
 def assign(
@@ -85,10 +49,6 @@ def assign(
     if len(known) == 0:
         raise ValueError("centers is empty; pass at least one centre.")
     weights = check_weights(sample_weight, len(prepared.points))
-    nearest = Nearest.unmet(prepared.points)
+    exact = exact_centers(prepared, known)
     with Workers(check_threads(n_threads)) as workers:
-        engine = CatchUp(prepared.points, prepared.metric, workers, len(known))
-        engine.meet(nearest, known)
-        none = np.empty(0, dtype=np.int64)
-        exact = exact_centers(prepared, known, none)
-        return Assignment(*in_user_units(nearest, exact, prepared, weights, workers))
+        return Assignment(*finish(prepared, weights, None, known, exact, workers))

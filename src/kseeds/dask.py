@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kseeds.engines.centers import check_centers
-from kseeds.engines.dask_rows import rows_of
-from kseeds.engines.seeding import check_metric_name, check_schedule, seed
-from kseeds.result import ClusterSeeding
+from kseeds.distributed.assign_block import assign_block
+from kseeds.distributed.centers import check_centers
+from kseeds.distributed.dask_rows import rows_of
+from kseeds.distributed.seeding import check_metric_name, check_schedule, seed
+from kseeds.results import ClusterSeeding
 
 try:
-    from kseeds.engines import dask as _engine
+    from kseeds.distributed import dask_backend as _engine
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "dask":
         raise
@@ -213,12 +214,10 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
 def _assign_block(
     number: int, block: Any, centers: Any, metric: str, dtype: np.dtype[Any]
 ) -> tuple[Any, Any]:
-    from kseeds.assignment import assign as assign_rows
-
     if len(block) == 0:
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=dtype)
     try:
-        found = assign_rows(block, centers, metric=metric, n_threads=1)
+        labels, distances = assign_block(block, centers, metric)
     except (TypeError, ValueError) as error:
         raise type(error)(f"partition {number} cannot be used: {error}") from None
-    return found.labels, found.distances.astype(dtype, copy=False)
+    return labels, distances.astype(dtype, copy=False)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.engines.centers import check_centers
-from kseeds.engines.preflight import missing
-from kseeds.engines.seeding import check_metric_name, check_schedule, seed
-from kseeds.result import ClusterSeeding
+from kseeds.distributed.centers import check_centers
+from kseeds.distributed.preflight import missing
+from kseeds.distributed.seeding import check_metric_name, check_schedule, seed
+from kseeds.results import ClusterSeeding
 
 try:
-    from kseeds.engines import spark as _engine
-    from kseeds.engines.spark_columns import (
+    from kseeds.distributed import spark_backend as _engine
+    from kseeds.distributed.spark_columns import (
         check_new_names,
         column_of,
         features_of,
@@ -185,7 +185,7 @@ def assign(
         import pandas
 
         try:
-            from kseeds.assignment import assign as assign_rows
+            from kseeds.distributed.assign_block import assign_block
         except ImportError as error:
             raise RuntimeError(absent % error) from None
         if len(rows) == 0:
@@ -196,8 +196,8 @@ def assign(
             raise ValueError(
                 "X has rows of different lengths; give every row the same number of columns."
             )
-        found = assign_rows(np.stack(rows.to_numpy()), known, metric=name, n_threads=1)
-        return pandas.DataFrame({"label": found.labels, "distance": found.distances})
+        labels, distances = assign_block(np.stack(rows.to_numpy()), known, name)
+        return pandas.DataFrame({"label": labels, "distance": distances})
 
     nearest.__annotations__ = {}  # Spark would read a meaning into them
     add: Any = pandas_udf(nearest, "label int, distance double")  # type: ignore[call-overload,unused-ignore]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kseeds.progress import progress_for
+from kseeds.runtime.progress import progress_for
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def clock(monkeypatch):
     """A clock that stands still unless a test moves it."""
     now = [0.0]
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    monkeypatch.setattr("kseeds.progress.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("kseeds.runtime.progress.time.perf_counter", lambda: now[0])
     return now
 
 

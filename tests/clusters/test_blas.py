@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from kseeds.blas import one_blas_thread
+from kseeds.runtime.blas import one_blas_thread
 
 
 def blas_threads():

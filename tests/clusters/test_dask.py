@@ -147,7 +147,7 @@ def client():
 @pytest.mark.filterwarnings("ignore")  # the cluster grumbles about its own workers dying
 def test_lost_workers_change_nothing(client, expected, monkeypatch):
     """A worker is killed after every few steps: between rounds, with states on it."""
-    from kseeds.engines.dask import DaskEngine
+    from kseeds.distributed.dask_backend import DaskEngine
 
     X, weights = whole_numbers()
     chunked = da.from_array(X, chunks=500), da.from_array(weights, chunks=500)
@@ -170,7 +170,7 @@ def test_lost_workers_change_nothing(client, expected, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dies_at_work_changes_nothing(client, expected, monkeypatch, tmp_path):
-    from kseeds.engines.dask import DaskEngine
+    from kseeds.distributed.dask_backend import DaskEngine
 
     X, weights = whole_numbers()
     run, marker = DaskEngine.run, str(tmp_path / "died")

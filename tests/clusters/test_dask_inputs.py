@@ -195,7 +195,7 @@ def without_kseeds():
 
 @pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel", "assign"])
 def test_a_worker_without_kseeds_is_named(without_kseeds, call, monkeypatch):
-    from kseeds.engines.dask import DaskEngine
+    from kseeds.distributed.dask_backend import DaskEngine
 
     monkeypatch.setattr(DaskEngine, "run", must_not_run)  # it would never return
     X = da.from_array(whole_numbers(100)[0], chunks=40)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import kseeds
-from kseeds.engines import rounds
-from kseeds.engines.local import LocalEngine
-from kseeds.engines.partition import Part
-from kseeds.engines.seeding import seed
-from kseeds.methods.parallel.rounds import Schedule
+from kseeds.distributed import driver as rounds
+from kseeds.distributed.local_backend import LocalEngine
+from kseeds.distributed.partition import Part
+from kseeds.distributed.seeding import seed
+from kseeds.methods.parallel.schedule import Schedule
 from tests.clusters.common import whole_numbers
 
 

@@ -85,7 +85,7 @@ def test_integers_are_converted_in_a_file(files):
 @pytest.mark.parametrize("metric", ["angular", "euclidean"])
 def test_prepared_copies_of_maps_are_in_files(tmp_path, metric):
     from kseeds.inputs import prepare_points
-    from kseeds.spool import is_mapped
+    from kseeds.runtime.memmap import is_mapped
 
     X = np.random.default_rng(0).random((1000, 2)) * 1e-200
     np.save(tmp_path / "X.npy", X)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from kseeds import FewerDistinctPointsWarning, kmeans_parallel, kmeans_plusplus
-from kseeds.engines import rounds
-from kseeds.engines.local import LocalEngine
-from kseeds.engines.partition import Part
-from kseeds.engines.rounds import Driver, Request
-from kseeds.methods.parallel.rounds import Schedule
-from kseeds.randomness import Stream
+from kseeds.distributed import driver as rounds
+from kseeds.distributed.driver import Driver, Request
+from kseeds.distributed.local_backend import LocalEngine
+from kseeds.distributed.partition import Part
+from kseeds.methods.parallel.schedule import Schedule
+from kseeds.sampling.streams import Stream
 from tests.clusters.common import K, N, cuts_of, whole_numbers
 from tests.exactness.laws import chi_square_p, plusplus_law
 

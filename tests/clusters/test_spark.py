@@ -237,7 +237,7 @@ def test_an_interrupt_leaves_nothing_behind(spark):
 
 def test_a_failing_job_leaves_nothing_behind(spark, monkeypatch):
     import kseeds.spark
-    from kseeds.engines import spark as engine
+    from kseeds.distributed import spark_backend as engine
 
     def fail(_):
         raise KeyboardInterrupt
@@ -276,7 +276,7 @@ def test_executors_without_kseeds(spark, without_kseeds, call, preflight, monkey
     import kseeds.spark
 
     if not preflight:
-        monkeypatch.setattr("kseeds.engines.spark.check_executors", lambda frame: None)
+        monkeypatch.setattr("kseeds.distributed.spark_backend.check_executors", lambda frame: None)
     frame = spark.range(10)
     second = [[0.0]] if call == "assign" else 3
 
@@ -334,7 +334,7 @@ def cluster(spark):
 def test_two_workers_and_a_task_that_dies(cluster, expected, monkeypatch, tmp_path):
     """The process of a task is lost in the middle of a round."""
     import kseeds.spark
-    from kseeds.engines.spark import SparkEngine
+    from kseeds.distributed.spark_backend import SparkEngine
 
     run, marker = SparkEngine.run, str(tmp_path / "died")
     monkeypatch.setattr(SparkEngine, "run", dying_at_catch_up(run, marker))
@@ -348,7 +348,7 @@ def test_two_workers_and_a_task_that_dies(cluster, expected, monkeypatch, tmp_pa
 def test_an_executor_that_is_lost_between_rounds(cluster, expected, monkeypatch):
     """With it go the rows and the states that it kept."""
     import kseeds.spark
-    from kseeds.engines.spark import SparkEngine
+    from kseeds.distributed.spark_backend import SparkEngine
 
     run, killed = SparkEngine.run, []
 

@@ -191,7 +191,7 @@ def test_progress_is_reported_in_order():
 def test_progress_without_rich_is_a_line(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     ticks = itertools.count(0.0, 0.5)  # every look at the clock finds half a second gone
-    monkeypatch.setattr("kseeds.progress.time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("kseeds.runtime.progress.time.perf_counter", lambda: next(ticks))
     kmeans_plusplus(np.arange(40.0)[:, None], 20, random_state=0, algorithm="naive", progress=True)
     shown = capsys.readouterr().err
     assert "kseeds: 19/20 seeds, " in shown

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
-from kseeds.distances import squared_distances
+from kseeds.distances.metrics import FAMILIES, Family, Metric
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs.points import prepare_points
-from kseeds.metrics import FAMILIES, Family, Metric
-from kseeds.nearest import CatchUp
-from kseeds.result import Nearest
-from kseeds.threads import Workers
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import CatchUp
+from kseeds.runtime.threads import Workers
 
 
 def function_named(name):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
-from kseeds.fingerprint import fingerprint_of
-from kseeds.methods import table
-from kseeds.threads import Workers
+from kseeds import laws as table
+from kseeds.inputs.fingerprint import fingerprint_of
+from kseeds.runtime.threads import Workers
 
 SEEDERS = [
     *((kmeans_plusplus, algorithm) for algorithm in table.PLUSPLUS),

@@ -10,7 +10,7 @@ import pytest
 
 import kseeds.dask
 from kseeds import FewerDistinctPointsWarning, VPTree, assign, kmeans_parallel, kmeans_plusplus
-from kseeds.methods import table
+from kseeds import laws as table
 from tests.exactness.laws import chi_square_p, euclidean, plusplus_law
 
 PLUSPLUS = list(table.PLUSPLUS)

@@ -8,10 +8,10 @@ from scipy import stats
 
 from kseeds import kmeans_parallel
 from kseeds.inputs.problem import prepare_problem
-from kseeds.methods.parallel.rounds import Schedule, sample_candidates
-from kseeds.nearest import WAYS as STRATEGY_NAMES
-from kseeds.result import Nearest
-from kseeds.threads import Workers
+from kseeds.methods.parallel.schedule import Schedule, sample_candidates
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import WAYS as STRATEGY_NAMES
+from kseeds.runtime.threads import Workers
 from tests.exactness.laws import chi_square_p, parallel_law
 
 WAYS = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kseeds import Seeding, kmeans_parallel, kmeans_plusplus
-from kseeds.methods import table
+from kseeds import laws as table
 
 FUNCTIONS: dict[str, Callable[..., Seeding]] = {
     "kmeans_plusplus": kmeans_plusplus,

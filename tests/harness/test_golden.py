@@ -171,7 +171,7 @@ print("numba" in sys.modules)
 
 def test_before_and_after_the_compiler_is_loaded():
     """A first call in a process runs in plain NumPy and gives the same seeds."""
-    done = run("import kseeds.compile\n" + PLAIN).stdout.splitlines()
+    done = run("import kseeds.runtime.compiler\n" + PLAIN).stdout.splitlines()
     first = run(PLAIN).stdout.splitlines()
     assert (done[1], first[1]) == ("True", "False")
     assert done[0] == first[0]

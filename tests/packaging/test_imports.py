@@ -88,7 +88,7 @@ def test_where_no_cache_can_be_kept():
         "        return real(**keywords)(function)\n"
         "    return decorate\n"
         "numba.njit = njit\n"
-        "import kseeds.kernels.pruned_update, kseeds.kernels.clock_heap\n"
+        "import kseeds.methods.plusplus.paper_kernels, kseeds.sampling.clock_heap_kernels\n"
         "numba.njit = real\n"
     )
     done = run(refuse + PAPER)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kseeds import kmeans_parallel, kmeans_plusplus
-from kseeds.methods import table
+from kseeds import laws as table
 from tests.data import METRICS, fit_for, points_of
 
 FUNCTIONS = {kmeans_plusplus: table.PLUSPLUS, kmeans_parallel: table.PARALLEL}

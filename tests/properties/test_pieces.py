@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kseeds import ClockQueue, VPTree
-from kseeds.distances import squared_distances
+from kseeds.distances.metrics import Family, prune_limits
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs import prepare_points
-from kseeds.metrics import Family, prune_limits
 from tests.data import METRICS, ODDITIES, fit_for, points_of
 
 SETTINGS = settings(max_examples=80, deadline=None, derandomize=True)
@@ -94,7 +94,7 @@ def test_a_small_radius_prunes_the_tree():
 @pytest.mark.parametrize("family", list(Family)[:4])
 @pytest.mark.parametrize("d", [1, 2, 15, 16, 17, 31, 64, 100])
 def test_kernels_reproduce_the_plain_distances_bit_for_bit(family, dtype, d):
-    from kseeds.kernels.pairs import squared_distance
+    from kseeds.distances.pair_kernels import squared_distance
 
     rng = np.random.default_rng(d)
     X = rng.normal(size=(50, d)).astype(dtype)

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kseeds import assign, kmeans_parallel, kmeans_plusplus
-from kseeds.distances import squared_distances
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs import prepare_points
-from kseeds.nearest import CatchUp, choose_way
-from kseeds.result import Nearest
-from kseeds.threads import Workers
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import CatchUp, choose_way
+from kseeds.runtime.threads import Workers
 from tests.data import METRICS, ODDITIES, fit_for, points_of
 
 SETTINGS = settings(max_examples=120, deadline=None, derandomize=True)
@@ -239,7 +239,7 @@ def test_the_candidates_do_not_depend_on_the_way(way):
 
 
 def test_sketches_never_lengthen_a_distance():
-    from kseeds.sketch import Sketch, principal_axes
+    from kseeds.nearest.projection import Sketch, principal_axes
 
     X = points_of("badly scaled", 500, 20, 0)
     for count in (0, 1, 7, 20):
@@ -251,7 +251,7 @@ def test_sketches_never_lengthen_a_distance():
 
 
 def test_axes_tell_what_they_leave_out():
-    from kseeds.sketch import principal_axes
+    from kseeds.nearest.projection import principal_axes
 
     rng = np.random.default_rng(0)
     assert principal_axes(rng.normal(size=(2000, 40))).left_out_by(8) > 0.6

@@ -12,10 +12,10 @@ import pytest
 from scipy import sparse
 
 from kseeds import kmeans_parallel, kmeans_plusplus
-from kseeds.methods import table
-from kseeds.nearest import WAYS
-from kseeds.randomness import Purpose, Stream, maxima_of
-from kseeds.threads import BLOCK_ROWS, Workers, blocks_of
+from kseeds import laws as table
+from kseeds.nearest.update import WAYS
+from kseeds.runtime.threads import BLOCK_ROWS, Workers, blocks_of
+from kseeds.sampling.streams import Purpose, Stream, maxima_of
 
 FUNCTIONS = [kmeans_plusplus, kmeans_parallel]
 ALGORITHMS = ["naive", "paper"]

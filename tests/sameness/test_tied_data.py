@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from kseeds import assign, kmeans_parallel, kmeans_plusplus
-from kseeds.distances import squared_distances
+from kseeds.distances.metrics import Family
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs.points import prepare_points
-from kseeds.metrics import Family
-from kseeds.nearest import WAYS, CatchUp
-from kseeds.result import Nearest
-from kseeds.threads import Workers
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import WAYS, CatchUp
+from kseeds.runtime.threads import Workers
 from tests.data import METRICS, fit_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::kseeds.FewerDistinctPointsWarning")

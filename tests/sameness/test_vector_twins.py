@@ -12,12 +12,12 @@ import inspect
 import numpy as np
 import pytest
 
-from kseeds.compile import kernel
-from kseeds.fingerprint import factors_for, fingerprint_of
-from kseeds.kernels.fingerprint import print_words
-from kseeds.layout import COLUMNS, LANES
-from kseeds.threads import Workers
-from kseeds.vectors import columns, interpreted, rows
+from kseeds.inputs.fingerprint import factors_for, fingerprint_of
+from kseeds.inputs.fingerprint_kernels import print_words
+from kseeds.runtime.block_sizes import COLUMNS, LANES
+from kseeds.runtime.compiler import kernel
+from kseeds.runtime.threads import Workers
+from kseeds.simd import columns, interpreted, rows
 
 TERMS = ("square", "abs", "square_of_sum", "max_abs")
 WIDTHS = (1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 40, 64, 100)
@@ -82,7 +82,7 @@ def test_lane_sum(term, dtype, d):
 @every_width
 @both_types
 def test_printed_sum_of_squares(dtype, d):
-    """Row by row, the sums of squares and the fingerprint of `kseeds.fingerprint`."""
+    """Row by row, the sums of squares and the fingerprint of `kseeds.inputs.fingerprint`."""
     rng = np.random.default_rng(d)
     A, B = values(rng, (50, d), dtype), values(rng, (1, d), dtype)
     factors, words = factors_for(A), A.view(np.uint32).shape[1]

@@ -16,7 +16,7 @@ from kseeds.cli.picture import check_picture, draw_seeds
 from kseeds.cli.reading import kind_of, read_rows
 from kseeds.cli.refusals import refusing, say
 from kseeds.cli.writing import check_names, check_target, row_column, write_seeds
-from kseeds.result import Seeding
+from kseeds.results import Seeding
 
 app = typer.Typer(
     name="kseeds",

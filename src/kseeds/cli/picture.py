@@ -7,7 +7,7 @@ from typing import Any
 
 from kseeds.cli.reading import kind_of
 from kseeds.cli.writing import check_target, replacing
-from kseeds.result import Seeding
+from kseeds.results import Seeding
 
 _KINDS = (".png", ".jpg", ".pdf", ".svg")
 _MOST_POINTS = 50_000

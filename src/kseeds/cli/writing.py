@@ -18,7 +18,7 @@ import numpy as np
 
 from kseeds.cli.reading import KINDS, kind_of
 from kseeds.cli.refusals import reason
-from kseeds.result import Seeding
+from kseeds.results import Seeding
 
 
 def check_target(path: Path, *others: Path, kinds: tuple[str, ...] = KINDS) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.distances.metrics import FAMILIES, Dissimilarity
 from kseeds.inputs.tables import to_array
 from kseeds.messages import shown
-from kseeds.metrics import FAMILIES, Dissimilarity
-from kseeds.randomness import RandomState, Stream
-from kseeds.threads import default_threads
+from kseeds.runtime.threads import default_threads
+from kseeds.sampling.streams import RandomState, Stream
 
 _MOST = 2**31 - 1
 """What labels, and so counts, can hold."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.names import column_labels, place_of
-from kseeds.spool import contiguous
+from kseeds.runtime.memmap import contiguous
 
 _ROWS = 4096
 """Rows looked at a time; only ever on the way to an error."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.randomness import Stream
+from kseeds.sampling.streams import Stream
 
 
 @contextmanager

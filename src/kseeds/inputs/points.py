@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds import metrics
+from kseeds.distances import metrics
+from kseeds.distances.metrics import Dissimilarity, Family, FloatArray, Metric
 from kseeds.inputs.arguments import check_metric
 from kseeds.inputs.finite import cast, not_finite
 from kseeds.inputs.tables import float_dtype, to_array
-from kseeds.metrics import Dissimilarity, Family, FloatArray, Metric
-from kseeds.spool import contiguous
+from kseeds.runtime.memmap import contiguous
 
 _BLOCK_BYTES = 1 << 20
 _OTHER_UNITS = {np.dtype(np.float32): 2.0**-60, np.dtype(np.float64): 2.0**-500}
@@ -50,7 +50,7 @@ class Prepared:
 
     @property
     def exact(self) -> FloatArray:
-        """The rows for `kseeds.careful`: unscaled, but normalised or embedded."""
+        """The rows for `kseeds.distances.underflow`: unscaled, but normalised or embedded."""
         return self.points if self.metric.family is Family.ARC else self.values
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
 from kseeds.inputs.points import Prepared, prepare_together
 from kseeds.inputs.weights import Weights, check_weights
 from kseeds.messages import shown
-from kseeds.metrics import FloatArray, Metric
-from kseeds.progress import Progress, progress_for
-from kseeds.randomness import Stream
+from kseeds.runtime.progress import Progress, progress_for
+from kseeds.sampling.streams import Stream
 
 
 @dataclass(frozen=True)

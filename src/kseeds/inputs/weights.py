@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.tables import to_array
-
-_NORMAL = float(np.finfo(np.float64).tiny)
+from kseeds.sampling.clocks import NORMAL, log_weights
 
 
 @dataclass(frozen=True)
@@ -60,18 +59,10 @@ def check_weights(sample_weight: Any, n: int) -> Weights:
     find_bad_weight(weights)
     scale = weight_scale(float(weights.max()))
     scaled = weights / scale
-    lossless = bool(((scaled >= _NORMAL) | (weights == 0.0)).all())
+    lossless = bool(((scaled >= NORMAL) | (weights == 0.0)).all())
     return Weights(
         scaled, scale, None if lossless else weights.copy(), int(np.count_nonzero(weights))
     )
-
-
-def log_weights(weights: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
-    """Return the logarithms of weights divided by a scale, which the quotients may not survive."""
-    scaled = weights / scale
-    with np.errstate(divide="ignore"):
-        apart = np.log(weights) - np.log(scale)
-        return np.where(scaled >= _NORMAL, np.log(scaled), apart)
 
 
 def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:

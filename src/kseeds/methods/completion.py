@@ -14,16 +14,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from kseeds import careful
-from kseeds.finishing import exact_centers, nearest_of_all
+from kseeds.distances import underflow
+from kseeds.distances.metrics import FloatArray, Kind
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.problem import Problem
 from kseeds.inputs.weights import Weights
-from kseeds.methods.clocks import first_clocks
-from kseeds.metrics import FloatArray, Kind
-from kseeds.randomness import Purpose, Stream
-from kseeds.result import Draw
-from kseeds.threads import Workers
+from kseeds.methods.base import Draw
+from kseeds.nearest.finish import exact_centers, nearest_of_all
+from kseeds.runtime.threads import Workers
+from kseeds.sampling.clocks import first_clocks
+from kseeds.sampling.streams import Purpose, Stream
 
 
 def draw_by_small_masses(
@@ -52,10 +52,10 @@ def draw_by_small_masses(
         The randomness of the call.
     """
     uniforms = stream.uniforms(Purpose.SMALL, 0, 0, wanted)
-    _, gaps = careful.nearest(points, centers, kind)
+    _, gaps = underflow.nearest(points, centers, kind)
     drawn: list[int] = []
     while len(drawn) < wanted:
-        mass, _ = careful.scaled_masses(gaps, weights)
+        mass, _ = underflow.scaled_masses(gaps, weights)
         reached = np.cumsum(mass)
         if len(mass) == 0 or reached[-1] == 0.0:
             break
@@ -63,7 +63,7 @@ def draw_by_small_masses(
         row = int(np.searchsorted(reached, target, side="right"))
         row = min(row, int(np.flatnonzero(mass)[-1]))  # rounding may lead past the last
         drawn.append(row)
-        found = careful.distances(points, points[row], kind)
+        found = underflow.distances(points, points[row], kind)
         gaps.put(found.less_than(gaps), found)
     return np.array(drawn, dtype=np.int64)
 
@@ -82,9 +82,9 @@ def complete(
         return indices
     centers = np.concatenate([problem.initial, points[indices]])
     with Workers(problem.n_threads) as workers:
-        nearest = nearest_of_all(problem, drawn.nearest, centers, workers)
+        nearest = nearest_of_all(points, problem.metric, drawn.nearest, centers, workers)
     values, centers = prepared.exact, exact_centers(prepared, problem.initial, indices)
-    rows = careful.apart(values, centers, nearest.labels, kind)
+    rows = underflow.apart(values, centers, nearest.labels, kind)
     exact = weights.exact
     if exact is not None:
         rows = rows[exact[rows] > 0.0]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
-from kseeds.methods.parallel import rounds
-from kseeds.methods.parallel.rounds import Schedule
+from kseeds.methods.base import Draw
+from kseeds.methods.parallel import schedule as rounds
+from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import lazy
-from kseeds.metrics import FloatArray
-from kseeds.nearest import WAYS, CatchUp
-from kseeds.result import Draw, Nearest, Work
-from kseeds.threads import Workers
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import WAYS, CatchUp
+from kseeds.results import Work
+from kseeds.runtime.threads import Workers
 
 OPTIONS = {"way": WAYS}
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kseeds.distances import squared_distances
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs.problem import Problem
-from kseeds.methods.parallel import rounds
-from kseeds.methods.parallel.rounds import Schedule
+from kseeds.methods.base import Draw
+from kseeds.methods.parallel import schedule as rounds
+from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import naive
-from kseeds.metrics import FloatArray
-from kseeds.result import Draw, Nearest, Work
-from kseeds.threads import Workers
+from kseeds.nearest.state import Nearest
+from kseeds.results import Work
+from kseeds.runtime.threads import Workers
 
 
 def draw(problem: Problem, schedule: Schedule) -> Draw:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
-from kseeds.methods.parallel import rounds
-from kseeds.methods.parallel.rounds import Schedule
+from kseeds.methods.base import Draw
+from kseeds.methods.parallel import schedule as rounds
+from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import paper
-from kseeds.metrics import FloatArray
-from kseeds.result import Draw, Nearest, Work
-from kseeds.threads import Workers
-from kseeds.vantage_tree import PreparedTree
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.vantage_tree import VantageTree
+from kseeds.results import Work
+from kseeds.runtime.threads import Workers
 
 OPTIONS = {"in_range": (True, False)}
 
@@ -40,7 +42,7 @@ def draw(problem: Problem, schedule: Schedule, *, in_range: bool = True) -> Draw
     def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
         if len(centers) == 0:
             return
-        tree = PreparedTree(np.ascontiguousarray(centers), problem.metric)
+        tree = VantageTree(np.ascontiguousarray(centers), problem.metric)
         computed, visited = tree.improve(
             problem.points,
             nearest.squared,

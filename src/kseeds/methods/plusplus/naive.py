@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances import squared_distances
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs.problem import Problem
-from kseeds.methods.clocks import longest_wait, start_clocks
-from kseeds.metrics import FloatArray
-from kseeds.randomness import Purpose
-from kseeds.result import Draw, Nearest, Work
+from kseeds.methods.base import Draw
+from kseeds.nearest.state import Nearest
+from kseeds.results import Work
+from kseeds.sampling.clocks import longest_wait, start_clocks
+from kseeds.sampling.streams import Purpose
 
 
 def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
@@ -34,7 +36,7 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
         clocks = _meet(points, center, problem, 0.0, clocks, nearest)
         work.distances += n
     indices: list[int] = []
-    since, longest = 0.0, longest_wait(nearest, problem.weights)
+    since, longest = 0.0, longest_wait(nearest.squared, problem.weights, nearest.met)
     while len(indices) < k:
         problem.progress.update(len(indices), k, "seeds")
         new = int(np.argmin(clocks))
@@ -45,7 +47,8 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
         if len(indices) < k:
             since = now if nearest.met else 0.0
             clocks = _meet(points, points[new], problem, now, clocks, nearest)
-            longest = longest if len(indices) > 1 else longest_wait(nearest, problem.weights)
+            if len(indices) == 1:
+                longest = longest_wait(nearest.squared, problem.weights, nearest.met)
             work.distances += n
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)

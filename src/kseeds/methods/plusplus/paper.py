@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from kseeds.clock_queue import ClockQueue
+from kseeds.distances.metrics import prune_limits
 from kseeds.inputs.problem import Problem
-from kseeds.methods.clocks import longest_wait, start_clocks
-from kseeds.metrics import prune_limits
-from kseeds.randomness import Purpose
-from kseeds.result import Draw, Nearest, Work
-from kseeds.threads import Workers
+from kseeds.methods.base import Draw
+from kseeds.nearest.state import Nearest
+from kseeds.results import Work
+from kseeds.runtime.threads import Workers
+from kseeds.sampling.clock_queue import PreparedQueue
+from kseeds.sampling.clocks import longest_wait, start_clocks
+from kseeds.sampling.streams import Purpose
 
 OPTIONS = {"keys": ("clock", "printed"), "queue": (True, False)}
 
@@ -45,8 +47,8 @@ def draw(
     ----------
     E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 2.
     """
-    from kseeds.kernels.pairs import squared_gaps
-    from kseeds.kernels.pruned_update import pruned_update
+    from kseeds.distances.pair_kernels import squared_gaps
+    from kseeds.methods.plusplus.paper_kernels import pruned_update
 
     points, k, metric = problem.points, problem.n_clusters, problem.metric
     n, m = len(points), len(problem.initial)
@@ -81,13 +83,13 @@ def draw(
             meet(j, 0.0)
         # Rates fall from the first centre on; before it they are weights, and meeting it may
         # well raise them. So the queue, which needs keys that only grow, starts after it.
-        pending: ClockQueue | None = None
+        pending: PreparedQueue | None = None
         indices: list[int] = []
-        since, longest = 0.0, longest_wait(nearest, problem.weights)
+        since, longest = 0.0, longest_wait(nearest.squared, problem.weights, nearest.met)
         while len(indices) < k:
             problem.progress.update(len(indices), k, "seeds")
             if queue and pending is None and nearest.met > 0:
-                pending = ClockQueue(clocks)
+                pending = PreparedQueue(clocks)
             new = int(np.argmin(clocks)) if pending is None else pending.pop()
             work.queue_examined.append(n if pending is None else pending.examined)
             if not clocks[new] - since < longest:
@@ -101,7 +103,8 @@ def draw(
                 since = now if nearest.met else 0.0
                 nearest.squared[new], nearest.labels[new], clocks[new] = 0.0, place, np.inf
                 meet(place, now if keys == "clock" else 0.0)
-                longest = longest if len(indices) > 1 else longest_wait(nearest, problem.weights)
+                if len(indices) == 1:
+                    longest = longest_wait(nearest.squared, problem.weights, nearest.met)
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)
     return Draw(np.array(indices, dtype=np.int64), work, nearest)

@@ -18,15 +18,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.careful import least_mass
+from kseeds.distances.underflow import least_mass
 from kseeds.inputs.problem import Problem, UncheckedValuesError
+from kseeds.methods.base import Draw
 from kseeds.methods.plusplus.lazy.choice import kernels_for
 from kseeds.methods.plusplus.lazy.costs import Costs, costs_of, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import Kernels, State
-from kseeds.progress import Progress
-from kseeds.randomness import Purpose
-from kseeds.result import Draw, Nearest
-from kseeds.threads import Workers
+from kseeds.nearest.state import Nearest
+from kseeds.runtime.progress import Progress
+from kseeds.runtime.threads import Workers
+from kseeds.sampling.streams import Purpose
 
 OPTIONS = {
     "kernels": ("auto", "plain", "compiled"),

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from kseeds.inputs.problem import Problem
 from kseeds.methods.plusplus.lazy.state import Kernels
-from kseeds.patience import can_do_without, without_compiler
-from kseeds.threads import Workers
+from kseeds.runtime.compile_policy import can_do_without, without_compiler
+from kseeds.runtime.threads import Workers
 
 
 @contextmanager

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.fingerprint import factors_for
-from kseeds.kernels import lazy as kernels
-from kseeds.kernels.sum_tree import sum_blocks, sum_inner
-from kseeds.layout import BLOCK, COLUMNS, LANES
+from kseeds.distances.metrics import Family, FloatArray
+from kseeds.inputs.fingerprint import factors_for
+from kseeds.methods.plusplus.lazy import kernels
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import State
-from kseeds.metrics import Family, FloatArray
-from kseeds.point_tree import PointTree
-from kseeds.threads import Workers, rows_for
+from kseeds.nearest.point_tree import PointTree
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES
+from kseeds.runtime.threads import Workers, rows_for
+from kseeds.sampling.sum_tree_kernels import sum_blocks, sum_inner
 
 _THREAD_NS = 600_000.0
 """Work below this is not worth waking threads for."""

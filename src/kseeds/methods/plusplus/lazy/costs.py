@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from kseeds.distances.metrics import Family
 from kseeds.inputs.problem import Problem
-from kseeds.metrics import Family
-from kseeds.nearest import tree_is_possible
+from kseeds.nearest.update import tree_is_possible
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances import lane_sum, squared_distances
-from kseeds.layout import BLOCK, COLUMNS
-from kseeds.meeting import meet
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.reference import squared_distances
 from kseeds.methods.plusplus.lazy.costs import Costs, sweep_is_due
 from kseeds.methods.plusplus.lazy.state import State
-from kseeds.metrics import FloatArray
+from kseeds.nearest.plain import meet
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS
+from kseeds.simd.lane_order import lane_sum
 
 _ELEMENTS = 1 << 18
 """Distances computed at a time: few enough for the cache."""

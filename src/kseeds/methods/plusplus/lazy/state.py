@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.fingerprint import Fingerprint
+from kseeds.distances.metrics import FloatArray, Kind, Metric
+from kseeds.inputs.fingerprint import Fingerprint
 from kseeds.inputs.problem import Problem
-from kseeds.layout import BLOCK, COLUMNS, place_of
 from kseeds.methods.plusplus.lazy.costs import Costs
-from kseeds.metrics import FloatArray, Kind, Metric
-from kseeds.result import Work
+from kseeds.results import Work
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS, place_of
 
 
 @dataclass

@@ -1,0 +1,28 @@
+"""k-means++ as the cluster engines draw it, in memory: few rounds of many proposals.
+
+The same seeds as ``kseeds.dask.kmeans_plusplus`` and ``kseeds.spark.kmeans_plusplus`` with the
+same random state and rows, where sums are exact. See `kseeds.distributed.driver`.
+"""
+
+from __future__ import annotations
+
+from kseeds.distributed import driver as rounds
+from kseeds.distributed.local_backend import LocalEngine
+from kseeds.distributed.partition import Part, Plan
+from kseeds.inputs.problem import Problem
+from kseeds.methods.base import Draw
+
+
+def draw(problem: Problem) -> Draw:
+    """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
+    request = rounds.Request(
+        problem.n_clusters, problem.metric.name, problem.initial, problem.stream,
+        problem.progress, problem.n_threads,
+    )  # fmt: skip
+    plan = Plan(
+        problem.metric, 1.0, problem.points.dtype, 1.0, problem.stream, (0,),
+        prepared=True, n_threads=problem.n_threads,
+    )  # fmt: skip
+    engine = LocalEngine([Part(0, problem.points, problem.weights)])
+    found = rounds.kmeans_plusplus(rounds.Driver(engine, request, plan))
+    return Draw(found.indices[: found.distinct], found.work)

@@ -1,0 +1,33 @@
+"""The engine of one process: partitions in a list, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kseeds.distributed.driver import Task
+from kseeds.distributed.partition import Part
+
+
+class LocalEngine:
+    """Runs tasks here; the oracle of the others.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The partitions.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+        self._states: list[Any] = [None] * len(parts)
+
+    def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
+        """Run a task on every partition; return the replies in the order of the partitions."""
+        done = [
+            task(part, state, message)
+            for part, state in zip(self._parts, self._states, strict=True)
+        ]
+        if keep:
+            self._states = [state for state, _ in done]
+        return [reply for _, reply in done]

@@ -1,0 +1,252 @@
+"""What a partition does: pure functions of its rows, its state and a message.
+
+Every task has the form ``task(part, state, message) -> (state, reply)``. A state is never
+changed in place: an engine may run a task again, on another machine, and gets the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances import metrics, underflow
+from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.inputs.points import check_values, two_dimensional
+from kseeds.inputs.tables import float_dtype, to_array
+from kseeds.inputs.weights import find_bad_weight, weight_scale
+from kseeds.methods.parallel.schedule import share_of
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import CatchUp
+from kseeds.runtime.threads import Workers
+from kseeds.sampling.clocks import first_clocks as clocks_of_rows
+from kseeds.sampling.clocks import log_weights
+from kseeds.sampling.streams import Purpose, Stream, maxima_of
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a partition, or why they cannot be used."""
+
+    number: int
+    values: npt.NDArray[Any]
+    weights: npt.NDArray[np.float64] | None = None
+    error: str | None = None
+
+    @classmethod
+    def of(cls, number: int, block: Any, weights: Any = None) -> Part:
+        """Make a part of whatever holds the rows; problems are kept, not raised.
+
+        ``weights`` may be the name of a column of the block.
+        """
+        try:
+            if isinstance(weights, str):
+                block, weights = block.drop(columns=weights), block[weights]
+            values = two_dimensional(to_array(block, "X"), "X", allow_empty=True)
+            if weights is not None:
+                weights = to_array(weights, "sample_weight").astype(np.float64)
+                if weights.shape != (len(values),):
+                    raise ValueError(
+                        f"sample_weight has shape {weights.shape}; pass one weight for each of "
+                        f"the {len(values)} rows."
+                    )
+            return cls(number, values, weights)
+        except (TypeError, ValueError) as error:
+            return cls(number, np.empty((0, 0)), error=str(error))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What the driver must know of a partition before it can plan.
+
+    ``weight_sum`` is in units of ``weight_scale(weight_max)``: the plain sum may overflow.
+    """
+
+    rows: int
+    columns: int
+    dtype: np.dtype[Any]
+    largest: float
+    weight_sum: float
+    weight_max: float
+    positive: int
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all partitions must know: the metric, the randomness, and which rows are whose."""
+
+    metric: Metric
+    factor: float
+    dtype: np.dtype[Any]
+    weight_scale: float
+    stream: Stream
+    starts: tuple[int, ...]
+    prepared: bool = False
+    n_threads: int = 1
+
+    def points(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Return values in the form that distances are computed in."""
+        if self.prepared:
+            return values
+        converted = np.ascontiguousarray(values, dtype=self.dtype)
+        points = metrics.prepare(self.metric.name, converted, self.factor).view()
+        points.flags.writeable = False
+        return points
+
+    def exact(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Return values in the form that `kseeds.distances.underflow` wants: unscaled."""
+        if self.metric.family is Family.ARC:
+            return self.points(values)
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def rows_of(self, part: Part) -> tuple[int, int]:
+        """Return the first row of a part, and the one after its last, among all rows."""
+        start = self.starts[part.number]
+        return start, start + len(part.values)
+
+    def weights_of(self, part: Part) -> npt.NDArray[np.float64] | None:
+        """Return the weights of a part, scaled like everyone else's."""
+        return None if part.weights is None else part.weights / self.weight_scale
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Rows that travel to the driver: their numbers, values, and what they were picked by."""
+
+    rows: Rows
+    values: npt.NDArray[Any]
+    by: npt.NDArray[np.float64]
+
+
+def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
+    """Look at every value once; the message is the name of the metric, None for no check."""
+    error, largest, columns = part.error, 0.0, part.values.shape[1]
+    dtype = float_dtype(part.values.dtype)
+    weights = part.weights
+    if error is None and message is not None:
+        try:
+            if len(part.values):
+                largest = check_values(np.asarray(part.values, dtype=dtype), message, "X")
+            if weights is not None:
+                find_bad_weight(weights)
+        except ValueError as found:
+            error = str(found)
+    n = len(part.values)
+    total, most, positive = float(n), 1.0, n
+    if weights is not None and error is None:
+        most, positive = float(weights.max(initial=0.0)), int(np.count_nonzero(weights))
+        total = float((weights / weight_scale(most)).sum()) if positive else 0.0
+    return None, Survey(n, columns, dtype, largest, total, most, positive, error)
+
+
+def first_clocks(
+    part: Part, state: Any, message: tuple[Plan, Purpose, int, Rows]
+) -> tuple[Any, Picked]:
+    """Return the rows whose exponential clocks ring first, but not those given.
+
+    They are picked by the logarithm of the clock E/w.
+    """
+    plan, purpose, count, without = message
+    start, stop = plan.rows_of(part)
+    logs = None if part.weights is None else log_weights(part.weights, plan.weight_scale)
+    rows, clocks = clocks_of_rows(plan.stream, purpose, start, stop, logs, count, without)
+    return state, Picked(rows, part.values[rows - start], clocks)
+
+
+def catch_up(
+    part: Part, state: Nearest | None, message: tuple[Plan, FloatArray, int, Rows]
+) -> tuple[Nearest, tuple[float, float, int]]:
+    """Let the rows meet new centres, numbered from ``first``.
+
+    Returns Σ w·α², the largest α², and the distances computed. ``own`` are the rows that these
+    centres are, if they are rows: those are their own.
+    """
+    plan, centers, first, own = message
+    if len(part.values) == 0:
+        return Nearest.unmet(np.empty((0, 1), dtype=plan.dtype)), (0.0, 0.0, 0)
+    points = plan.points(part.values)
+    if state is None or first == 0:
+        state = Nearest.unmet(points)
+    start, stop = plan.rows_of(part)
+    nearest = Nearest(state.squared.copy(), state.labels.copy(), state.met)
+    mine = np.flatnonzero((own >= start) & (own < stop))
+    nearest.squared[own[mine] - start] = 0.0
+    nearest.labels[own[mine] - start] = first + mine
+    computed = 0
+    if len(centers):
+        with Workers(plan.n_threads) as workers:
+            engine = CatchUp(points, plan.metric, workers, len(centers))
+            # The centres met before are not here: they are numbered, not needed.
+            nearest.labels -= first
+            nearest.met = 0
+            computed, _ = engine.meet(nearest, centers)
+            nearest.labels += first
+    nearest.met = first + len(centers)
+    total = float(_mass(plan, part, nearest).sum())
+    return nearest, (total, float(nearest.squared.max()), int(computed))
+
+
+def _mass(plan: Plan, part: Part, state: Nearest | None) -> npt.NDArray[np.float64]:
+    """Return w·α² of the rows; w of rows that have met no centre."""
+    weights = plan.weights_of(part)
+    if state is None:
+        return np.ones(len(part.values)) if weights is None else weights
+    mass: npt.NDArray[np.float64] = state.squared.astype(np.float64)
+    return mass if weights is None else mass * weights
+
+
+def sample(
+    part: Part, state: Nearest, message: tuple[Plan, int, float, float]
+) -> tuple[Nearest, Picked]:
+    """Return the rows that become candidates in a round of k-means||."""
+    plan, round_, total, wanted = message
+    start, stop = plan.rows_of(part)
+    weights = plan.weights_of(part)
+    shares = share_of(state.squared, 1.0 if weights is None else weights, wanted, total)
+    most = maxima_of(shares)
+    drawn = plan.stream.trials(round_, start, stop, most, lambda rows: shares[rows - start]) - start
+    return state, Picked(start + drawn, part.values[drawn], shares[drawn])
+
+
+def draw(
+    part: Part, state: Nearest | None, message: tuple[Plan, dict[int, npt.NDArray[np.float64]]]
+) -> tuple[Nearest | None, Picked]:
+    """Return, for each target, the row at which the running sum of w·α² passes it."""
+    plan, targets = message
+    start, _ = plan.rows_of(part)
+    mine = targets.get(part.number, np.empty(0))
+    mass = _mass(plan, part, state) if len(mine) else np.empty(0)
+    drawn = np.searchsorted(np.cumsum(mass), mine, side="right")
+    if len(mine):  # rounding may lead past the last row that has any mass
+        drawn = np.minimum(drawn, np.flatnonzero(mass)[-1])
+    squared = np.ones(len(drawn)) if state is None else state.squared[drawn].astype(np.float64)
+    return state, Picked(start + drawn, part.values[drawn], squared)
+
+
+def open_rows(
+    part: Part, state: Nearest, message: tuple[Plan, FloatArray]
+) -> tuple[Nearest, Picked]:
+    """Return the rows of positive weight that do not coincide with their centre, and weights."""
+    plan, centers = message
+    start, _ = plan.rows_of(part)
+    weights = np.ones(len(part.values)) if part.weights is None else part.weights
+    rows = np.empty(0, dtype=np.int64)
+    if len(part.values):
+        values = plan.exact(part.values)
+        rows = underflow.apart(values, centers, state.labels, plan.metric.kind)
+        rows = rows[weights[rows] > 0.0]
+    return state, Picked(start + rows, part.values[rows], weights[rows])
+
+
+def members(
+    part: Part, state: Nearest, message: tuple[Plan, int]
+) -> tuple[Nearest, npt.NDArray[np.float64]]:
+    """Return the weight of the rows nearest to each of so many centres."""
+    plan, count = message
+    weights = plan.weights_of(part)
+    return state, np.bincount(state.labels, weights, minlength=count).astype(np.float64)

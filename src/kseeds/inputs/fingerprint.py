@@ -1,0 +1,104 @@
+"""A fingerprint of the data, to notice when it has changed since it was seeded.
+
+Words of 32 bits, mixed so that round numbers use all bits, times odd numbers that depend on the
+row and on the column, summed for every block of 64 rows modulo 2³². A changed word always changes
+the sum; other changes go unnoticed with a probability of about 2⁻³² a block. The compiled first
+pass of lazy k-means++ makes the same numbers while it has the rows at hand.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.runtime.block_sizes import BLOCK
+from kseeds.runtime.threads import Workers
+
+Fingerprint: TypeAlias = npt.NDArray[np.uint32]
+
+_FEW = 256
+"""Words of a row for which the factors are kept: small jobs come often."""
+_WORDS = 1 << 16
+"""Words at a time, so that the temporaries stay in cache."""
+
+
+def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
+    """Return the fingerprint of C-contiguous rows: a number for every 64 of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds.inputs.fingerprint import fingerprint_of
+    >>> from kseeds.runtime.threads import Workers
+    >>> X = np.arange(300.0).reshape(100, 3)
+    >>> before = fingerprint_of(X, Workers(1))
+    >>> X[70, 1] = -X[70, 1]
+    >>> (before == fingerprint_of(X, Workers(1))).tolist()
+    [True, False]
+    """
+    words = points.view(np.uint32)
+    n, width = words.shape
+    sums = np.empty(-(-n // BLOCK), dtype=np.uint32)
+    factors, flat = factors_for(points), words.reshape(-1)
+
+    def task(start: int, stop: int) -> None:
+        whole = flat[start * width : (stop - stop % BLOCK) * width].reshape(-1, len(factors))
+        rest = flat[(stop - stop % BLOCK) * width : stop * width]
+        first = start // BLOCK
+        sums[first : first + len(whole)] = _sums(whole, factors)
+        if len(rest):
+            sums[first + len(whole)] = _sums(rest[None, :], factors[: len(rest)])[0]
+
+    def compiled_task(start: int, stop: int) -> None:
+        from kseeds.inputs.fingerprint_kernels import print_blocks
+
+        print_blocks(flat, width, start // BLOCK, -(-stop // BLOCK), factors, sums)
+
+    # Both give the same; the compiler is not loaded for this.
+    chosen, words_a_task = task, _WORDS
+    if "kseeds.runtime.compiler" in sys.modules:
+        chosen, words_a_task = compiled_task, 16 * _WORDS
+    workers.over_blocks(chosen, n, max(1, words_a_task // (width * BLOCK)) * BLOCK)
+    return sums
+
+
+def factors_for(points: FloatArray) -> npt.NDArray[np.uint32]:
+    """Return what the words of a block are multiplied by: a factor of the row, one of the column.
+
+    Those of the first row and of the first column are 1, so that both can be read off.
+    """
+    words = points.shape[1] * (points.itemsize // 4)
+    return _factors_of_few(words) if words <= _FEW else _factors(words)
+
+
+def _factors(words: int) -> npt.NDArray[np.uint32]:
+    factors = np.multiply.outer(_odd_numbers(0, BLOCK), _odd_numbers(BLOCK, words)).reshape(-1)
+    factors.flags.writeable = False  # kernels are compiled for one kind of array only
+    return factors
+
+
+_factors_of_few = functools.lru_cache(maxsize=16)(_factors)
+
+
+def _odd_numbers(start: int, count: int) -> npt.NDArray[np.uint32]:
+    """Return odd numbers without a pattern, but for the first, which is 1."""
+    numbers = np.arange(start, start + count, dtype=np.uint32)
+    for shift, factor in ((16, 0x9E3779B1), (15, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        numbers ^= numbers >> np.uint32(shift)
+        numbers *= np.uint32(factor)
+    numbers |= np.uint32(1)
+    numbers[:1] = 1
+    return numbers
+
+
+def _sums(words: npt.NDArray[np.uint32], factors: npt.NDArray[np.uint32]) -> Fingerprint:
+    mixed = words >> np.uint32(16)
+    mixed ^= words
+    mixed *= factors
+    sums: Fingerprint = mixed.sum(axis=1, dtype=np.uint32)
+    return sums

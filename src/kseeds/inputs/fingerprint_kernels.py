@@ -1,0 +1,37 @@
+"""The fingerprint of `kseeds.inputs.fingerprint`, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kseeds.runtime.block_sizes import BLOCK
+from kseeds.runtime.compiler import JIT_DISABLED, inlined, kernel
+from kseeds.simd import interpreted
+
+
+def _print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
+    """Return the number of the words of a block, which are ``start`` to ``stop`` of all."""
+    # Unsigned places, which need no test for being negative; and no slices, whose reference
+    # counts threads would fight over.
+    first = np.uint64(start)
+    total, sixteen = np.uint32(0), np.uint32(16)
+    for at in range(np.uint64(stop - start)):
+        word = words[first + at]
+        mixed = np.uint32(word ^ np.uint32(word >> sixteen))
+        total = np.uint32(total + np.uint32(mixed * factors[at]))
+    return total
+
+
+# Interpreted, such arithmetic would be slow and warn of every overflow.
+print_words = interpreted.print_words if JIT_DISABLED else inlined(_print_words)
+
+
+@kernel
+def print_blocks(words: Any, width: int, first: int, last: int, factors: Any, sums: Any) -> None:
+    """Write the numbers of the blocks ``first`` to ``last`` of rows of ``width`` words."""
+    for block in range(first, last):
+        start = block * BLOCK * width
+        stop = min(start + BLOCK * width, words.shape[0])
+        sums[block] = print_words(words, start, stop, factors)

@@ -1,0 +1,170 @@
+"""The rounds of k-means||, whatever way the rows meet new candidates.
+
+The naive and the accelerated algorithm differ in two steps only, which the caller supplies:
+how every row meets a batch of new candidates, and how the candidates are reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.underflow import least_mass
+from kseeds.inputs.problem import Problem
+from kseeds.methods.base import Draw
+from kseeds.nearest.state import Nearest
+from kseeds.results import Work
+from kseeds.runtime.progress import SILENT
+from kseeds.runtime.threads import Workers, blocks_of
+from kseeds.sampling.clocks import first_to_fire
+from kseeds.sampling.streams import Purpose, maxima_of
+
+_SAMPLED_ROWS = 1 << 17
+"""Rows whose trials are drawn at a time: NumPy does not let threads draw integers side by side,
+so that the fewer calls the better."""
+
+CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
+"""Let every row meet the given new centres, which follow those it has met."""
+
+PlusPlus: TypeAlias = Callable[[Problem, Purpose], Draw]
+"""A way of drawing k-means++."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How much k-means|| draws: ``oversampling`` times k candidates in each of ``rounds``."""
+
+    oversampling: float
+    rounds: int
+
+
+def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: PlusPlus) -> Draw:
+    """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
+    points, m = problem.points, len(problem.initial)
+    work = Work(rounds=schedule.rounds)
+    nearest = Nearest.unmet(points)
+    candidates = np.empty(0, dtype=np.int64)
+    new_centers = problem.initial
+    with Workers(problem.n_threads) as workers:
+        if m == 0:
+            first = first_to_fire(
+                problem.stream, Purpose.CLOCK, len(points), problem.weights, workers
+            )
+            candidates = np.array([first], dtype=np.int64)
+            new_centers = points[candidates]
+            _is_its_own(nearest, candidates, 0)
+        for round_ in range(schedule.rounds):
+            problem.progress.update(round_, schedule.rounds + 1, "rounds")
+            catch_up(new_centers, nearest, work, workers)
+            drawn = sample_candidates(problem, nearest, schedule, round_, workers)
+            if drawn is None:
+                new_centers = points[:0]
+                break
+            _is_its_own(nearest, drawn, m + len(candidates))
+            candidates = np.concatenate([candidates, drawn])
+            new_centers = points[drawn]
+        # The candidates of the last round have to meet the rows too, or they would get no
+        # members and hence no weight (erratum 2 of the paper).
+        problem.progress.update(schedule.rounds, schedule.rounds + 1, "rounds")
+        catch_up(new_centers, nearest, work, workers)
+    work.candidates = len(candidates)
+    drawn_rows = _reduce(replace(problem, progress=SILENT), candidates, nearest, work, plusplus)
+    problem.progress.update(schedule.rounds + 1, schedule.rounds + 1, "rounds")
+    return drawn_rows
+
+
+def sample_candidates(
+    problem: Problem, nearest: Nearest, schedule: Schedule, round_: int, workers: Workers
+) -> npt.NDArray[np.int64] | None:
+    """Return the rows that become candidates in this round, in row order.
+
+    None if Σ w·α² is too small to draw from, in this round and so in all later ones.
+
+    Every row has its own trial, keyed by its number, and every row counts in Z, whether or
+    not anything about it changed in this round (erratum 5 of the paper).
+    """
+    n, squared, weights = len(problem.points), nearest.squared, problem.weights
+
+    def mass(lo: int, hi: int) -> float:
+        if weights is None:
+            return float(squared[lo:hi].sum(dtype=np.float64))
+        return float((squared[lo:hi].astype(np.float64) * weights[lo:hi]).sum())
+
+    total = sum(workers.over_blocks(mass, n))
+    if total < least_mass(squared, weights):
+        return None
+    wanted = schedule.oversampling * problem.n_clusters
+
+    def draw_block(lo: int, hi: int) -> npt.NDArray[np.int64]:
+        heaviest = 1.0 if weights is None else maxima_of(weights[lo:hi])
+        most = share_of(maxima_of(squared[lo:hi]), heaviest, wanted, total)
+
+        def share(rows: npt.NDArray[np.int64]) -> Any:
+            weight = 1.0 if weights is None else weights[rows]
+            return share_of(squared[rows], weight, wanted, total)
+
+        return problem.stream.trials(round_, lo, hi, most, share)
+
+    return np.concatenate(workers.over_blocks(draw_block, n, _SAMPLED_ROWS))
+
+
+def share_of(squared: Any, weight: Any, wanted: float, total: float) -> Any:
+    """Return the probability min(1, w·α²·ℓ / Z) of rows; rounding is monotone in the first two."""
+    most = np.finfo(np.float64).max  # not infinity: a row at a centre has no chance, 0 · ℓ = 0
+    with np.errstate(over="ignore"):  # the product may overflow only towards "certainly"
+        return np.minimum(min(wanted, most) * (squared.astype(np.float64) * weight / total), 1.0)
+
+
+def _is_its_own(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:
+    """Make ``rows`` the members of the centres ``first`` onward that they now are."""
+    nearest.squared[rows] = 0.0
+    nearest.labels[rows] = np.arange(first, first + len(rows))
+
+
+def _reduce(
+    problem: Problem,
+    candidates: npt.NDArray[np.int64],
+    nearest: Nearest,
+    work: Work,
+    plusplus: PlusPlus,
+) -> Draw:
+    """Reduce the candidates to k by weighted k-means++, drawing more rows if they are few."""
+    m = len(problem.initial)
+    members = np.zeros(m + len(candidates))
+    for lo, hi in blocks_of(len(problem.points)):
+        weights = None if problem.weights is None else problem.weights[lo:hi]
+        members += np.bincount(nearest.labels[lo:hi], weights, minlength=len(members))
+    members = members[m:]
+    reduced = np.empty(0, dtype=np.int64)
+    if len(candidates):
+        part = replace(
+            problem,
+            points=problem.points[candidates],
+            weights=members,
+            n_clusters=min(problem.n_clusters, len(candidates)),
+        )
+        step = plusplus(part, Purpose.REDUCTION)
+        _add(work, step.work)
+        reduced = candidates[step.indices]
+    if len(reduced) < problem.n_clusters:
+        # Too few candidates, or too few distinct ones: go on with k-means++ over all rows.
+        rest = replace(
+            problem,
+            initial=np.concatenate([problem.initial, problem.points[reduced]]),
+            n_clusters=problem.n_clusters - len(reduced),
+        )
+        step = plusplus(rest, Purpose.COMPLETION)
+        _add(work, step.work)
+        reduced = np.concatenate([reduced, step.indices])
+    return Draw(reduced, work)
+
+
+def _add(work: Work, step: Work) -> None:
+    work.distances += step.distances
+    work.seed_distances += step.seed_distances
+    work.queue_examined += step.queue_examined

@@ -1,0 +1,113 @@
+"""From squared distances of prepared points to labels, distances and potential for users."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances import underflow
+from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.inputs.points import Prepared
+from kseeds.inputs.weights import Weights
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import CatchUp
+from kseeds.results import Finished
+from kseeds.runtime.threads import Workers
+
+
+def finish(
+    prepared: Prepared,
+    weights: Weights,
+    nearest: Nearest | None,
+    centers: FloatArray,
+    exact: FloatArray,
+    workers: Workers,
+) -> Finished:
+    """Return the labels, distances and potential of all rows, in the user's units.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The rows.
+    weights : Weights
+        Their weights, which count in the potential only.
+    nearest : Nearest or None
+        What is known of the first few centres; left as it is.
+    centers : ndarray
+        All centres, prepared like the rows.
+    exact : ndarray
+        The centres in the form of ``prepared.exact``; see `exact_centers`.
+    workers : Workers
+        Threads to use.
+    """
+    state = nearest_of_all(prepared.points, prepared.metric, nearest, centers, workers)
+    return _in_user_units(state, exact, prepared, weights, workers)
+
+
+def nearest_of_all(
+    points: FloatArray,
+    metric: Metric,
+    nearest: Nearest | None,
+    centers: FloatArray,
+    workers: Workers,
+) -> Nearest:
+    """Return the nearest of all centres for every row, as far as squared distances tell.
+
+    ``nearest`` is what is known of the first few, and is left as it is.
+    """
+    state = Nearest.unmet(points) if nearest is None else nearest.copy()
+    oldest = state.met if state.met_by_row is None else int(state.met_by_row.min())
+    engine = CatchUp(points, metric, workers, len(centers) - oldest)
+    engine.meet(state, centers)
+    return state
+
+
+def _in_user_units(
+    nearest: Nearest,
+    exact_centers: FloatArray,
+    prepared: Prepared,
+    weights: Weights,
+    workers: Workers,
+) -> Finished:
+    """Return labels, distances and potential; changes the labels of ``nearest`` where need be.
+
+    ``exact_centers`` are the centres in the form of ``prepared.exact``.
+    """
+    metric, squared, labels = prepared.metric, nearest.squared, nearest.labels
+    scale, scaled = metric.scale, weights.scaled
+    distances = np.empty_like(squared)
+
+    def task(start: int, stop: int) -> tuple[float, npt.NDArray[np.int64]]:
+        np.sqrt(squared[start:stop], out=distances[start:stop])
+        with np.errstate(over="ignore"):  # a distance may be more than its precision holds
+            distances[start:stop] *= distances.dtype.type(scale)
+        wide = squared[start:stop].astype(np.float64)
+        # Not a product of BLAS, whose order of summing depends on its threads.
+        mass = float((wide if scaled is None else wide * scaled[start:stop]).sum())
+        return mass, start + underflow.small_squares(squared[start:stop])
+
+    done = workers.over_blocks(task, len(squared))
+    mass, small = sum(part for part, _ in done), np.concatenate([rows for _, rows in done])
+    small, found = underflow.settle_small(prepared.exact, exact_centers, metric.kind, small, labels)
+    if len(small):
+        with np.errstate(over="ignore", under="ignore"):
+            distances[small] = found.values()
+    if mass >= underflow.least_mass(squared, weights.scaled):
+        return labels, distances, underflow.product(mass, weights.scale, scale, scale)
+    shift = math.frexp(scale)[1] - 1  # a power of two
+    gaps = underflow.Lengths.of(np.sqrt(squared.astype(np.float64)), shift)
+    gaps.mantissas[small], gaps.exponents[small] = found
+    masses, exponent = underflow.scaled_masses(gaps, weights.exact)
+    unit = 1.0 if weights.given is not None else weights.scale
+    return labels, distances, underflow.product(float(masses.sum()), unit, exponent=exponent)
+
+
+def exact_centers(
+    prepared: Prepared, others: FloatArray, indices: npt.NDArray[np.int64] | None = None
+) -> FloatArray:
+    """Return centres in the form of ``prepared.exact``: the ``others``, prepared, and some rows."""
+    is_unscaled = prepared.metric.family is not Family.ARC
+    first = prepared.others if is_unscaled else others
+    return first if indices is None else np.concatenate([first, prepared.exact[indices]])

@@ -1,0 +1,1 @@
+"""What runs the code: the door to the compiler, threads, memory maps, progress, block sizes."""

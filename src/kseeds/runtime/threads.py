@@ -1,0 +1,128 @@
+"""Fixed blocks of rows on a pool of threads.
+
+The blocks depend on the number of rows only, and whatever the blocks return is reduced in
+block order, so no result depends on the number of threads. The pool lives as long as one
+call: nothing global is left behind for a forked child to trip over.
+
+Python sees an interrupt between two blocks, so blocks are a fraction of a second's work at most:
+see `rows_for`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import CodeType, TracebackType
+from typing import TypeVar, cast
+
+from kseeds.runtime.block_sizes import COLUMNS
+
+T = TypeVar("T")
+
+BLOCK_ROWS = 1 << 16
+
+_BLOCK_NANOSECONDS = 4e7
+
+_RUN_BEFORE: set[CodeType | None] = {None}
+"""The tasks that have been run in this process."""
+
+
+def default_threads() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def blocks_of(n_rows: int, block_rows: int = BLOCK_ROWS) -> list[tuple[int, int]]:
+    """Return the fixed blocks of ``n_rows`` rows as (start, stop) pairs."""
+    return [(lo, min(lo + block_rows, n_rows)) for lo in range(0, n_rows, block_rows)]
+
+
+def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -> int:
+    """Return how many rows make a block of some tens of milliseconds, a multiple of 64.
+
+    ``nanoseconds`` is what a row costs, roughly.
+
+    Examples
+    --------
+    >>> from kseeds.runtime.threads import rows_for
+    >>> rows_for(10.0), rows_for(1e4), rows_for(1e9)
+    (65536, 3968, 64)
+    """
+    rows = int(_BLOCK_NANOSECONDS / max(nanoseconds, 1e-3)) // COLUMNS * COLUMNS
+    return max(least, min(most, rows))
+
+
+class Workers:
+    """A pool of threads that is started when it is first worth it.
+
+    Examples
+    --------
+    >>> from kseeds.runtime.threads import Workers
+    >>> with Workers(2) as workers:
+    ...     sums = workers.over_blocks(lambda lo, hi: sum(range(lo, hi)), 100, block_rows=30)
+    >>> sums
+    [435, 1335, 2235, 945]
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def over_blocks(
+        self, task: Callable[[int, int], T], n_rows: int, block_rows: int = BLOCK_ROWS
+    ) -> list[T]:
+        """Run ``task(start, stop)`` on every block and return the results in block order."""
+        blocks = blocks_of(n_rows, block_rows)
+        if self.n_threads == 1 or len(blocks) <= 1:
+            return [task(lo, hi) for lo, hi in blocks]
+        if self._pool is None:
+            helpers = self.n_threads - 1  # the calling thread works, too
+            self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="kseeds")
+        results: list[T | None] = [None] * len(blocks)
+        begun = 0
+        if (code := getattr(task, "__code__", None)) not in _RUN_BEFORE:
+            # What this task compiles is compiled here, where an interrupt can stop it, and not
+            # on all threads at once.
+            results[0], begun = task(*blocks[0]), 1
+            _RUN_BEFORE.add(code)
+        turns = itertools.count(begun)  # handing out numbers is atomic
+        given_up = threading.Event()
+
+        def work() -> None:
+            try:
+                while not given_up.is_set() and (turn := next(turns)) < len(blocks):
+                    results[turn] = task(*blocks[turn])
+            except BaseException:
+                given_up.set()  # nobody starts on another block
+                raise
+
+        helpers_at_work: list[Future[None]] = []
+        try:
+            for _ in range(self.n_threads - 1):
+                helpers_at_work.append(self._pool.submit(work))
+            work()
+            for helper in helpers_at_work:
+                helper.result()
+        except BaseException:
+            given_up.set()
+            wait(helpers_at_work)  # at most for the block that each is working on
+            raise
+        return cast(list[T], results)

@@ -1,0 +1,1 @@
+"""Random draws: streams keyed by row, exponential clocks and their queue, sums of masses."""

@@ -1,0 +1,97 @@
+"""Exponential clocks: the shared start of the methods that draw by the smallest clock."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.underflow import least_mass
+from kseeds.runtime.threads import Workers, blocks_of
+from kseeds.sampling.streams import Purpose, Stream
+
+NORMAL = float(np.finfo(np.float64).tiny)
+"""The least weight that has all its digits."""
+
+
+def log_weights(weights: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
+    """Return the logarithms of weights divided by a scale, which the quotients may not survive."""
+    scaled = weights / scale
+    with np.errstate(divide="ignore"):
+        apart = np.log(weights) - np.log(scale)
+        return np.where(scaled >= NORMAL, np.log(scaled), apart)
+
+
+def start_clocks(
+    stream: Stream,
+    purpose: Purpose,
+    n_rows: int,
+    weights: npt.NDArray[np.float64] | None,
+) -> npt.NDArray[np.float64]:
+    """Return when each row would fire at a rate of its weight: E_i / w_i, E_i ~ Exp(1).
+
+    The smallest of independent clocks is row i with probability w_i / Σw. A weight of zero
+    never fires.
+    """
+    clocks = np.empty(n_rows)
+    for lo, hi in blocks_of(n_rows):
+        clocks[lo:hi] = stream.exponentials(purpose, 0, lo, hi)
+    if weights is None:
+        return clocks
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.divide(clocks, weights, out=clocks)
+
+
+def first_to_fire(
+    stream: Stream,
+    purpose: Purpose,
+    n_rows: int,
+    weights: npt.NDArray[np.float64] | None,
+    workers: Workers,
+) -> int:
+    """Return the row of the smallest of `start_clocks`, without holding all of them."""
+
+    def first_of(lo: int, hi: int) -> tuple[float, int]:
+        if weights is None:  # the largest uniform has the smallest clock: no logarithms
+            uniforms = stream.uniforms(purpose, 0, lo, hi)
+            at = int(np.argmax(uniforms))
+            return -float(uniforms[at]), lo + at
+        logs = log_weights(weights[lo:hi], 1.0)
+        rows, clocks = first_clocks(stream, purpose, lo, hi, logs, 1, np.empty(0, dtype=np.int64))
+        return (float(clocks[0]), int(rows[0])) if len(rows) else (np.inf, hi)
+
+    return min(workers.over_blocks(first_of, n_rows))[1]
+
+
+def longest_wait(
+    squared: FloatArray, weights: npt.NDArray[np.float64] | None, n_compared: int
+) -> float:
+    """Return how long to wait for the next clock before giving up on this arithmetic.
+
+    The wait is exponential with rate Σ w·α², and independent of which row it is for: so giving up
+    after a long wait, and drawing that seed in another way, bends no law.
+    """
+    return 1.0 / least_mass(squared, weights) if n_compared else np.inf
+
+
+def first_clocks(
+    stream: Stream,
+    purpose: Purpose,
+    start: int,
+    stop: int,
+    log_weights: npt.NDArray[np.float64] | None,
+    count: int,
+    without: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return up to ``count`` of the rows ``start`` to ``stop`` that fire first, and when.
+
+    In logarithms, log E − log w, because weights may be of any size: E/w of the smallest would
+    overflow, and look like a weight of 0. Rows of weight 0 and those in ``without`` never fire.
+    """
+    clocks = np.log(stream.exponentials(purpose, 0, start, stop))
+    if log_weights is not None:
+        clocks -= log_weights
+    clocks[without[(without >= start) & (without < stop)] - start] = np.inf
+    first = np.argsort(clocks, kind="stable")[:count]
+    first = first[clocks[first] < np.inf]
+    return start + first, clocks[first]

@@ -1,0 +1,179 @@
+"""Random draws keyed by (seed, purpose, round, row).
+
+Every draw that belongs to a row is read from a counter-based generator at a place that
+depends on nothing but those four numbers. So a result cannot depend on the number of
+threads, on chunking, or on the machine that happens to hold a row, and a task that is run
+again draws the same numbers again.
+
+The generator is NumPy's Philox4x64-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
+numbers: as easy as 1, 2, 3", SC 2011), whose raw stream NumPy promises never to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Float64Array: TypeAlias = npt.NDArray[np.float64]
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+RandomState: TypeAlias = (
+    int | np.integer | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
+)
+
+_ROWS_PER_COUNTER = 4
+"""Philox4x64 makes four words for each value of its counter."""
+
+_LOTS = 65_536.0
+_BOUND_ROWS = 256
+"""Rows that share a bound: few enough for a single heavy one to bother few others."""
+
+
+class Purpose(IntEnum):
+    """What a stream is for; streams of different purposes never share a number."""
+
+    CLOCK = 1
+    """The exponential clock of a row (k-means++, and the first candidate of k-means||)."""
+    CANDIDATE = 2
+    """The Bernoulli trial of a row in a round of k-means||: its first 16 bits."""
+    TIE = 7
+    """The rest of the bits of such a trial, which are rarely needed."""
+    REDUCTION = 3
+    """The clocks of the candidates when they are reduced to k."""
+    COMPLETION = 4
+    """The clocks of the rows when the candidates were fewer than k."""
+    PROPOSAL = 6
+    """The proposals of lazy k-means++: batches of draws and of acceptance thresholds."""
+    SMALL = 8
+    """The draws among rows whose masses are too small for the ordinary arithmetic."""
+    FILL = 5
+    """Rows drawn by weight once every distinct point is a seed."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All the randomness of one call: a 128-bit key.
+
+    Examples
+    --------
+    >>> from kseeds.sampling.streams import Purpose, Stream
+    >>> stream = Stream.from_random_state(0)
+    >>> whole = stream.uniforms(Purpose.CLOCK, 0, 0, 10)
+    >>> part = stream.uniforms(Purpose.CLOCK, 0, 6, 10)
+    >>> bool((whole[6:] == part).all())
+    True
+    """
+
+    key: tuple[int, int]
+
+    @classmethod
+    def from_random_state(cls, random_state: RandomState) -> Stream:
+        """Make a stream from anything that NumPy or scikit-learn users call a random state.
+
+        Generators are advanced by the call, so two calls with the same generator differ,
+        as they do everywhere in NumPy; integers and seed sequences are not.
+        """
+        words: npt.NDArray[Any]
+        if isinstance(random_state, np.random.Generator):
+            words = random_state.integers(0, 2**64, size=2, dtype=np.uint64)
+        elif isinstance(random_state, np.random.RandomState):
+            words = random_state.randint(0, 2**64, size=2, dtype=np.uint64)
+        elif isinstance(random_state, np.random.SeedSequence):
+            words = random_state.generate_state(2, np.uint64)
+        else:
+            seed = None if random_state is None else int(random_state)
+            words = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+        return cls((int(words[0]), int(words[1])))
+
+    def uniforms(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
+        """Uniform draws in the open interval (0, 1) for the rows ``start`` to ``stop``."""
+        first = start // _ROWS_PER_COUNTER
+        generator = self._generator(purpose, round_, first)
+        skip = start - first * _ROWS_PER_COUNTER
+        return _uniforms(generator, stop - start + skip)[skip:]
+
+    def trials(
+        self, round_: int, start: int, stop: int, most: Float64Array, share: Callable[[Rows], Any]
+    ) -> Rows:
+        """Return the rows from ``start`` to ``stop`` whose trial succeeds.
+
+        Row i succeeds with probability ``share(rows)`` at its place, independently of all others:
+        its number in [0, 1) is less than that. 16 bits of the number decide that for almost all
+        rows; the others draw the rest of theirs.
+
+        Parameters
+        ----------
+        round_ : int
+            Rounds have different trials.
+        start, stop : int
+            The rows.
+        most : ndarray
+            Bounds on the shares of every 256 rows; see `maxima_of`.
+        share : callable
+            Returns the probabilities of some rows; asked for few of them only.
+        """
+        lots = self._lots(round_, start, stop)
+        with np.errstate(over="ignore"):
+            bounds = np.minimum(most * _LOTS, _LOTS - 1.0).astype(np.uint16)
+        few = np.flatnonzero(lots <= np.repeat(bounds, _BOUND_ROWS)[: len(lots)])
+        with np.errstate(over="ignore"):  # towards "certainly"
+            scaled = np.asarray(share(start + few)) * _LOTS
+        whole = np.floor(scaled)
+        succeeds = lots[few] < whole
+        for tie in np.flatnonzero(lots[few] == whole):
+            row = start + int(few[tie])
+            rest = self.uniforms(Purpose.TIE, round_, row, row + 1)[0]
+            succeeds[tie] = rest < scaled[tie] - whole[tie]
+        rows: Rows = start + few[succeeds]
+        return rows
+
+    def _lots(self, round_: int, start: int, stop: int) -> npt.NDArray[np.uint16]:
+        """Return 16 random bits for each of the rows."""
+        first = start // (4 * _ROWS_PER_COUNTER)
+        skip = start - first * 4 * _ROWS_PER_COUNTER
+        count = -(-(stop - start + skip) // 4)
+        words: npt.NDArray[np.uint64] = self._bits(Purpose.CANDIDATE, round_, first).random_raw(
+            count
+        )
+        return words.astype("<u8", copy=False).view("<u2")[skip : skip + stop - start]
+
+    def source(self, purpose: Purpose, round_: int) -> Callable[[int], Float64Array]:
+        """Return a function that gives the next so many of `uniforms`, from row 0 on."""
+        generator = self._generator(purpose, round_, 0)
+        return lambda count: _uniforms(generator, count)
+
+    def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Generator:
+        return np.random.Generator(self._bits(purpose, round_, block))
+
+    def _bits(self, purpose: Purpose, round_: int, block: int) -> np.random.Philox:
+        return np.random.Philox(
+            key=np.array(self.key, dtype=np.uint64),
+            counter=np.array([block, round_, int(purpose), 0], dtype=np.uint64),
+        )
+
+    def exponentials(self, purpose: Purpose, round_: int, start: int, stop: int) -> Float64Array:
+        """Exponential draws of rate 1, strictly positive, for the rows ``start`` to ``stop``."""
+        draws = self.uniforms(purpose, round_, start, stop)
+        np.log(draws, out=draws)
+        return np.negative(draws, out=draws)
+
+
+def maxima_of(values: npt.NDArray[np.floating]) -> Float64Array:
+    """Return the largest of every 256 values, the last few included; for `Stream.trials`."""
+    whole = len(values) // _BOUND_ROWS * _BOUND_ROWS
+    maxima = values[:whole].reshape(-1, _BOUND_ROWS).max(axis=1)
+    return np.append(maxima, values[whole:].max(initial=0.0)).astype(np.float64)
+
+
+def _uniforms(generator: np.random.Generator, count: int) -> Float64Array:
+    """Return uniform draws in the open interval (0, 1)."""
+    # 53 bits, and a half of the last: never 0 and never 1, so logarithms stay finite and
+    # positive.
+    uniforms = generator.random(count)
+    uniforms += 2.0**-54
+    return np.minimum(uniforms, 1.0 - 2.0**-53, out=uniforms)

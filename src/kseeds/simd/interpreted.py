@@ -1,0 +1,108 @@
+"""What the vector instructions of `kseeds.simd` do, in NumPy: for runs without a compiler.
+
+Used with ``NUMBA_DISABLE_JIT=1``, when coverage is measured or a kernel is debugged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kseeds.runtime.block_sizes import COLUMNS, LANES, place_of
+from kseeds.simd.lane_order import lane_sum as sum_in_lanes
+
+
+def box_sums(
+    lower: Any, upper: Any, t: int, T: Any, first: int, added: int, near: Any, far: Any
+) -> Any:
+    """See `kseeds.simd.columns.box_sums`."""
+    d = lower.shape[1]
+    columns = T[:, first : first + COLUMNS]
+    below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
+    gap = np.maximum(np.maximum(below, above), 0.0)
+    across = np.maximum(-below, -above)
+    if added:
+        across[d - 1] = upper[t, d - 1] + columns[d - 1]
+    near[first : first + COLUMNS] = (gap * gap).sum(axis=0)
+    far[first : first + COLUMNS] = (across * across).sum(axis=0)
+    return far[first : first + COLUMNS].min()
+
+
+def _silent() -> np.errstate:
+    """Compiled code does not warn of overflow, so neither do its stand-ins."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+def weighted_sum(values: Any, weights: Any, start: int, stop: int) -> Any:
+    """See `kseeds.simd.rows.weighted_sum`."""
+    products = np.zeros((1, -(-(stop - start) // LANES) * LANES))
+    with _silent():
+        products[0, : stop - start] = values[start:stop]
+        if len(weights):
+            products[0, : stop - start] *= weights[start:stop]
+        return float(sum_in_lanes(products)[0])
+
+
+def lane_sum(term: str) -> Callable[..., Any]:
+    """See `kseeds.simd.rows.lane_sum`."""
+    terms: Callable[[Any, Any], Any] = {
+        "square": lambda a, b: np.square(a - b),
+        "abs": lambda a, b: np.abs(a - b),
+        "square_of_sum": lambda a, b: np.square(a + b),
+        "max_abs": lambda a, b: np.abs(a - b),
+    }[term]
+
+    def interpreted(A: Any, i: int, B: Any, j: int) -> Any:
+        with _silent():
+            values = terms(A[i], B[j])
+            return values.max() if term == "max_abs" else sum_in_lanes(values[None, :])[0]
+
+    return interpreted
+
+
+def print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
+    """See `kseeds.inputs.fingerprint_kernels`."""
+    block = words[start:stop]
+    products = (block ^ (block >> np.uint32(16))) * factors[: stop - start]
+    return products.sum(dtype=np.uint32)
+
+
+def printed_sum_of_squares(
+    A: Any, i: int, B: Any, j: int, factors: Any, first: int, prints: Any
+) -> Any:
+    """See `kseeds.simd.rows.printed_sum_of_squares`."""
+    words = A[i].view(np.uint32)
+    prints[:1] += print_words(words, 0, len(words), factors[first:])
+    return lane_sum("square")(A, i, B, j)
+
+
+def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bool:
+    """See `kseeds.simd.columns.column_sums`."""
+    flat, width = T.reshape(-1), T.shape[1]
+    rows = np.array([place_of(j, A.shape[1]) for j in range(A.shape[1])])
+    places = rows[None, :] * width + first + np.arange(COLUMNS)[:, None]
+    with _silent():
+        out[:] = sum_in_lanes(np.square(A[i] - flat[places]))
+    return bool((out < limits).any())
+
+
+def meet_pair(
+    A: Any, i: int, k: int, T: Any, first: int, number_i: int, number_k: int, best: Any, near: Any
+) -> None:
+    """See `kseeds.simd.columns.meet_pair`."""
+    sums = np.empty_like(best)
+    for row, number in ((i, number_i), (k, number_k)):
+        column_sums(A, row, T, first, best, sums)
+        nearer = (sums < best) | ((sums == best) & (number < near))
+        best[nearer], near[nearer] = sums[nearer], number
+
+
+def group_minima(tile: Any, T: Any, first: int, limits: Any, all: Any, least: Any, g: int) -> None:
+    """See `kseeds.simd.columns.group_minima`."""
+    totals = np.zeros((LANES, COLUMNS), tile.dtype)
+    with _silent():
+        for j in range(len(tile)):
+            totals += np.square(T[j, first : first + LANES, None] - tile[j])
+    all[g * LANES : (g + 1) * LANES], least[g] = totals, totals.min(axis=0)
