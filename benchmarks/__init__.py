@@ -1,1 +1,1 @@
-"""Timings and counts: python -m benchmarks.seeding, python -m benchmarks.calibrate."""
+"""Timings and counts: ``python -m benchmarks --help``."""

@@ -1,42 +1,75 @@
-"""Run the benchmarks: python -m benchmarks {paper,peers,scaling,quality,report} --help."""
+"""The command line of the benchmarks: python -m benchmarks --help."""
 
 from __future__ import annotations
 
-import argparse
-from importlib import import_module
+from enum import Enum
 from pathlib import Path
+from typing import Annotated, Any
 
-SUITES = {
-    "paper": ("benchmarks.paper", "the figures and tables of the paper"),
-    "peers": ("benchmarks.against", "scikit-learn, oneDAL and faiss beside kseeds"),
-    "scaling": ("benchmarks.scaling", "growth with n, K, d and threads"),
-    "quality": ("benchmarks.quality", "costs, beside published ones"),
-}
+import typer
+
+from benchmarks.records import Records
+from benchmarks.report import write_report
+from benchmarks.suites import SUITES
+from benchmarks.suites.base import Run
+
+app = typer.Typer(help="Measure kseeds and its peers.", no_args_is_help=True, add_completion=False)
+Out = Annotated[Path, typer.Option(help="Folder of results.jsonl; runs append to it and resume.")]
+OUT = Path("out")
 
 
-def main() -> None:
-    """Run a command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, (_, text) in SUITES.items():
-        suite = commands.add_parser(name, help=text, description=text)
-        suite.add_argument("--data", type=Path, help="folder of .npz (key X) or .npy files")
-        suite.add_argument("--out", type=Path, required=True, help="folder of results.jsonl")
-        suite.add_argument("--profile", choices=["quick", "full"], default="quick")
-        suite.add_argument("--sets", nargs="*", help="only these data sets")
-        suite.add_argument("--rows", type=int, help="only the first rows of each")
-    report = commands.add_parser("report", help="one HTML page of everything in OUT")
-    report.add_argument("out", type=Path, help="folder of results.jsonl")
-    report.add_argument("--assets", type=Path, help="also write charts as SVG and PNG there")
-    words = parser.parse_args()
-    if words.command == "report":
-        from benchmarks.report import write_report
+Name = Enum("Name", {name: name for name in SUITES})
 
-        print(write_report(words.out, words.assets))
-        return
-    suite_module = import_module(SUITES[words.command][0])
-    suite_module.run(words.data, words.out, words.profile, words.sets, words.rows)
+
+@app.command("list")
+def list_suites() -> None:
+    """List the suites."""
+    for name, suite in SUITES.items():
+        typer.echo(f"{name:10s} {suite.summary}")
+
+
+@app.command()
+def run(
+    suite: Name,
+    data: Annotated[Path | None, typer.Option(help="Folder of .npz (key X) or .npy files.")] = None,
+    out: Out = OUT,
+    full: Annotated[bool, typer.Option(help="All that docs/performance.md shows.")] = False,
+    sets: Annotated[list[str] | None, typer.Option(help="Only this data set (repeatable).")] = None,
+    rows: Annotated[int | None, typer.Option(help="Only so many rows.", min=1)] = None,
+    k: Annotated[list[int] | None, typer.Option(help="Seeds or centres (repeatable).")] = None,
+) -> None:
+    """Run a suite, or resume it, and show its tables."""
+    records = Records(out)
+    steps = SUITES[suite.value].cells(Run(data, full, tuple(sets or ()), rows, tuple(k or ())))
+    result: dict[str, Any] | None = None
+    while True:
+        try:
+            cell = steps.send(result)
+        except StopIteration:
+            break
+        typer.echo(f"{suite.value}: {', '.join(f'{n} {v}' for n, v in cell.key.items())}", err=True)
+        result = records.result(suite.value, cell)
+    show(suite, out)
+
+
+@app.command()
+def show(suite: Name, out: Out = OUT) -> None:
+    """Print the tables of a suite as Markdown."""
+    for section in SUITES[suite.value].sections(Records(out).of(suite.value)):
+        for table in section.tables if section else ():
+            typer.echo(f"## {section.title}\n{section.text}\n\n{table.markdown()}\n")
+
+
+@app.command()
+def report(
+    out: Out = OUT,
+    chart: Annotated[
+        Path | None, typer.Option(help="Also draw the README's chart to this .svg file.")
+    ] = None,
+) -> None:
+    """Write OUT/report.html: one page of everything on record."""
+    typer.echo(write_report(out, chart))
 
 
 if __name__ == "__main__":
-    main()
+    app(prog_name="python -m benchmarks")

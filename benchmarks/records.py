@@ -1,4 +1,8 @@
-"""Results as JSON lines: appended as they come, so that an interrupted run resumes."""
+"""Results as JSON lines: appended as they come, so that an interrupted run resumes.
+
+A line is either ``{"about": …}``, the machine, the versions and the commit of all lines that
+follow, or ``{"cell": …, "result": …}``, what was measured and what came out.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,12 @@ import json
 import os
 import platform
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from benchmarks.suites.base import Cell
 
 PACKAGES = ("kseeds", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu")
 
@@ -39,69 +43,60 @@ def about() -> dict[str, Any]:
 
 
 class Records:
-    """A file of results; cells that are in it are not computed again.
-
-    Parameters
-    ----------
-    folder : Path
-        Where ``results.jsonl`` is kept.
-    """
+    """The ``results.jsonl`` of a folder; cells that are in it are not computed again."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "results.jsonl"
-        if self.path.is_file() and not self.path.read_text().endswith("\n"):
-            with self.path.open("a") as file:  # a line that was cut off must not swallow the next
-                file.write("\n")
-        self._done = {_key(line["cell"]) for line in self.lines()}
-        self._about = about()
+        self._path = folder / "results.jsonl"
+        text = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
+        self._cut_off = bool(text) and not text.endswith("\n")
+        self.lines: list[dict[str, Any]] = []
+        self._about: dict[str, Any] = {}
+        for line in text.splitlines():
+            try:
+                read = json.loads(line)
+            except json.JSONDecodeError:  # a run was interrupted while it wrote this line
+                continue
+            if "about" in read:
+                self._about = read["about"]
+            else:
+                self.lines.append({**read, "about": self._about})
+        self._known = {_key(line["cell"]): line["result"] for line in self.lines}
 
-    def lines(self) -> list[dict[str, Any]]:
-        """Return all results, but a last line that was cut off."""
-        found = []
-        if self.path.is_file():
-            for text in self.path.read_text().splitlines():
-                try:
-                    found.append(json.loads(text))
-                except json.JSONDecodeError:
-                    continue
-        return found
+    def of(self, suite: str) -> list[dict[str, Any]]:
+        """Return cell and result of all lines of a suite, together."""
+        lines = [line for line in self.lines if line["cell"]["suite"] == suite]
+        return [{**line["cell"], **line["result"]} for line in lines]
 
-    def has(self, **cell: Any) -> bool:
-        """Tell whether a cell is there."""
-        return _key(cell) in self._done
+    def result(self, suite: str, cell: Cell) -> dict[str, Any]:
+        """Return the result of a cell: the one on record, or a new one, which is appended."""
+        named = {"suite": suite, **cell.key}
+        if _key(named) not in self._known:
+            result = _rounded(cell.measure())
+            now = about()
+            if now != self._about:
+                self._append({"about": now})
+                self._about = now
+            self._append({"cell": named, "result": result})
+            self.lines.append({"cell": named, "result": result, "about": now})
+            self._known[_key(named)] = result
+        return self._known[_key(named)]
 
-    def cell(self, compute: Callable[[], dict[str, Any]], /, **cell: Any) -> None:
-        """Compute a cell and append it, unless it is there."""
-        if self.has(**cell):
-            return
-        result = compute()
-        line = {"cell": cell, "result": result, "about": self._about}
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        self._done.add(_key(cell))
+    def _append(self, line: dict[str, Any]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            # A line that was cut off must not swallow the next.
+            file.write("\n" * self._cut_off + json.dumps(line, separators=(",", ":")) + "\n")
+        self._cut_off = False
 
 
 def _key(cell: dict[str, Any]) -> str:
     return json.dumps(cell, sort_keys=True)
 
 
-class Bar:
-    """Progress with the time that is left, on stderr.
-
-    Parameters
-    ----------
-    total : int
-        Cells in all.
-    """
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done, self._start = total, 0, time.perf_counter()
-
-    def step(self, text: str) -> None:
-        """Tell that a cell is done."""
-        self._done += 1
-        spent = time.perf_counter() - self._start
-        left = spent / self._done * (self._total - self._done)
-        line = f"{self._done}/{self._total} {text}, {spent:.0f} s, about {left:.0f} s left"
-        print(line, file=sys.stderr, flush=True)
+def _rounded(value: Any) -> Any:
+    """Return the same with floats of five digits: no timing has more."""
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -1,19 +1,25 @@
-"""Shared set-up: a fresh kernel cache, and no silent skips in CI."""
+"""Shared set-up: a fresh kernel cache, the size of what is tried, and no silent skips in CI."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+from typing import Any
 
 import pytest
 
+from tests.harness import profiles
+from tests.harness.counts import COUNTS
+
 # Numba does not notice when a callee in another file changes (numba #1833), so every run
-# compiles afresh. Set before anything imports the compiler. KSEEDS_TEST_CACHE names a folder to
-# keep between runs, for work that leaves the kernels alone.
+# compiles afresh: once, as all its processes share one cache. Set before anything imports the
+# compiler. KSEEDS_TEST_CACHE names a folder to keep between runs, for work that leaves the
+# kernels alone.
+_IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 _KEPT = os.environ.get("KSEEDS_TEST_CACHE")
-_CACHE = _KEPT or tempfile.mkdtemp(prefix="kseeds-test-cache-")
-os.environ["NUMBA_CACHE_DIR"] = _CACHE
+if not _IS_WORKER:
+    os.environ["NUMBA_CACHE_DIR"] = _KEPT or tempfile.mkdtemp(prefix="kseeds-test-cache-")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,16 +31,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
     parser.addoption(
-        "--draws",
+        "--scale",
         type=float,
-        default=0.4,
-        help="multiply the number of draws of the statistical tests",
+        default=1.0,
+        help="multiply how much is tried: draws, generated cases, faults, repetitions",
     )
 
 
-@pytest.fixture(scope="session")
-def draws_factor(request: pytest.FixtureRequest) -> float:
-    return float(request.config.getoption("--draws"))
+def pytest_configure(config: pytest.Config) -> None:
+    profiles.SCALE = config.getoption("--scale")
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +47,30 @@ def seed_offset(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--seed-offset")) * 1_000_003
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: Any) -> None:
+    COUNTS.update(getattr(node, "workeroutput", {}).get("counts", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Report what the harness tried."""
+    if not COUNTS:
+        return
+    failures = sum(
+        "tests/harness" in report.nodeid
+        for outcome in ("failed", "error")
+        for report in terminalreporter.stats.get(outcome, [])
+    )
+    tried = ", ".join(f"{count} {what}" for what, count in sorted(COUNTS.items()))
+    terminalreporter.write_line(f"harness: {tried}, {failures} failed tests")
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["counts"] = dict(COUNTS)
+        return
     if not _KEPT:
-        shutil.rmtree(_CACHE, ignore_errors=True)
+        shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = len(reporter.stats.get("skipped", [])) if reporter else 0
     if skipped and os.environ.get("CI") and exitstatus == 0:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-METRICS = ("euclidean", "manhattan", "chebyshev", "angular", "haversine")
+from kseeds.distances.embeddings import GLOBE, UNIT_VECTORS
+from kseeds.distances.metrics import METRICS as DEFINITIONS
+from kseeds.distances.metrics import Family
+
+METRICS = tuple(DEFINITIONS)
+NORMS = tuple(name for name in METRICS if DEFINITIONS[name].embedding is None)
+"""Of differences of rows: they scale with the data, and whole numbers are not rounded."""
+DIRECTIONS = tuple(name for name in METRICS if DEFINITIONS[name].embedding is UNIT_VECTORS)
+"""Blind to the lengths of rows, which must not be 0."""
+PLACES = tuple(name for name in METRICS if DEFINITIONS[name].embedding is GLOBE)
+"""Of latitude and longitude."""
+NOT_EUCLIDEAN = tuple(name for name in METRICS if DEFINITIONS[name].family != Family.EUCLIDEAN)
+"""Not computed by the kernel that trees over points, projections and products are for."""
+OF_ANY_COLUMNS = tuple(name for name in METRICS if name not in PLACES)
 ODDITIES = ("random", "duplicated", "collinear", "integers", "badly scaled", "clustered")
 
 
@@ -25,9 +40,13 @@ def points_of(kind: str, n: int, d: int, seed: int) -> np.ndarray:
     return X
 
 
-def fit_for(metric: str, X: np.ndarray) -> np.ndarray:
-    """Return X as data the metric accepts."""
-    if metric != "haversine":
-        return X
-    columns = np.column_stack([X[:, 0], X[:, -1]])
-    return np.column_stack([np.arctan(columns[:, 0]), 2 * np.arctan(columns[:, 1])])
+def fit_for(metric: Any, X: np.ndarray) -> np.ndarray:
+    """Return X as data that the metric accepts: no zero vectors, angles on a globe."""
+    if metric in DIRECTIONS and not X.any(axis=1).all():
+        X = X.copy()
+        X[~X.any(axis=1), 0] = 1
+    if metric in PLACES:
+        with np.errstate(over="ignore"):
+            pair = np.column_stack([X[:, 0], X[:, -1]])
+        X = np.column_stack([np.arctan(pair[:, 0]), 2 * np.arctan(pair[:, 1])])
+    return np.ascontiguousarray(X)

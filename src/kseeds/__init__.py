@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from kseeds.api import kmeans_parallel, kmeans_plusplus
     from kseeds.assignment import assign
     from kseeds.errors import FewerDistinctPointsWarning
-    from kseeds.results import Assignment, ClusterSeeding, Seeding, Work
+    from kseeds.results import Assignment, DistributedSeeding, Seeding, Work
     from kseeds.structures import ClockQueue, VPTree
 
 __all__ = [
     "Assignment",
     "ClockQueue",
-    "ClusterSeeding",
+    "DistributedSeeding",
     "FewerDistinctPointsWarning",
     "Seeding",
     "VPTree",
@@ -34,7 +34,7 @@ __all__ = [
 _HOMES = {
     "Assignment": "kseeds.results",
     "ClockQueue": "kseeds.structures",
-    "ClusterSeeding": "kseeds.results",
+    "DistributedSeeding": "kseeds.results",
     "FewerDistinctPointsWarning": "kseeds.errors",
     "Seeding": "kseeds.results",
     "VPTree": "kseeds.structures",

@@ -21,8 +21,8 @@ from kseeds.inputs import (
     check_count,
     check_options,
     check_positive,
-    kept_unless_it_returns,
     prepare_problem,
+    restored_on_error,
 )
 from kseeds.inputs.fingerprint import Fingerprint, fingerprint_of
 from kseeds.inputs.problem import UncheckedValuesError
@@ -62,10 +62,9 @@ def kmeans_plusplus(
         How many seeds to draw.
     sample_weight : array-like, shape (n,), optional
         Non-negative weights of the rows. A row of weight 0 is never drawn.
-    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"} or callable
-        The distance. "angular" is the angle between two rows, "haversine" the arc between
-        two (latitude, longitude) rows in radians, on a sphere of radius 1. A function of two
-        rows (plain, or compiled with Numba, which is faster) may be any dissimilarity.
+    metric : str or callable, default "euclidean"
+        The distance: a name from the table of metrics in the README, or a function of two rows
+        (plain, or compiled with Numba, which is faster), which may be any dissimilarity.
     initial_centers : array-like, shape (m, d), optional
         Centres that exist already. Seeds are drawn around them; only new rows are returned.
     random_state : int, Generator, RandomState, SeedSequence or None
@@ -103,7 +102,7 @@ def kmeans_plusplus(
     (3, 1)
     """
     name = check_algorithm("kmeans_plusplus", algorithm, table.PLUSPLUS)
-    with kept_unless_it_returns(random_state):
+    with restored_on_error(random_state):
         return _seed(
             X, n_clusters, name, table.PLUSPLUS, options,
             run=lambda module, problem: module.draw(problem, **options),
@@ -149,8 +148,8 @@ def kmeans_parallel(
         How to draw; never changes the law. All draw the same candidates.
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
-        tree without a radius). Of ``algorithm="fast"``: ``way`` ("plain", "brute",
-        "tree", "sketch", "flat", "product" or "vantage"), how rows meet candidates.
+        tree without a radius). Of ``algorithm="fast"``: ``strategy`` ("plain", "brute",
+        "tree", "projected_tree", "projected_scan", "gemm" or "vantage"), how rows meet candidates.
 
     Returns
     -------
@@ -174,7 +173,7 @@ def kmeans_parallel(
     """
     name = check_algorithm("kmeans_parallel", algorithm, table.PARALLEL)
     schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
-    with kept_unless_it_returns(random_state):
+    with restored_on_error(random_state):
         return _seed(
             X, n_clusters, name, table.PARALLEL, options,
             run=lambda module, problem: module.draw(problem, schedule, **options),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kseeds.inputs import check_threads, check_weights, prepare_together
+from kseeds.inputs import check_threads, check_weights, prepare_together, with_hints
 from kseeds.nearest.finish import exact_centers, finish
 from kseeds.results import Assignment
 from kseeds.runtime.threads import Workers
 
 
+@with_hints
 def assign(
     X: Any,
     centers: Any,

@@ -13,11 +13,13 @@ import numpy as np
 from kseeds.distributed.assign_block import assign_block
 from kseeds.distributed.centers import check_centers
 from kseeds.distributed.dask_rows import rows_of
+from kseeds.distributed.partition import unusable
 from kseeds.distributed.seeding import check_metric_name, check_schedule, seed
-from kseeds.results import ClusterSeeding
+from kseeds.inputs import with_hints
+from kseeds.results import DistributedSeeding
 
 try:
-    from kseeds.distributed import dask_backend as _engine
+    from kseeds.distributed import dask_backend as _backend
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "dask":
         raise
@@ -51,6 +53,7 @@ class DaskAssignment(NamedTuple):
         )
 
 
+@with_hints
 def kmeans_plusplus(
     X: Any,
     n_clusters: int,
@@ -61,7 +64,7 @@ def kmeans_plusplus(
     random_state: Any = None,
     cache: bool = True,
     progress: Any = False,
-) -> ClusterSeeding:
+) -> DistributedSeeding:
     """Draw the starting centres of k-means by k-means++, exactly, in few rounds.
 
     Parameters
@@ -73,8 +76,8 @@ def kmeans_plusplus(
     sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
         Non-negative weights of the rows; a string names a column of X, which is then no
         coordinate.
-    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
-        As for `kseeds.kmeans_plusplus`.
+    metric : str, default "euclidean"
+        As for `kseeds.kmeans_plusplus`, by name.
     initial_centers : array-like, shape (m, d), optional
         Centres that exist already.
     random_state : int, Generator, RandomState, SeedSequence or None
@@ -87,7 +90,7 @@ def kmeans_plusplus(
 
     Returns
     -------
-    ClusterSeeding
+    DistributedSeeding
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
 
     Examples
@@ -101,12 +104,13 @@ def kmeans_plusplus(
     """
     rows = rows_of(X, sample_weight)
     return seed(
-        lambda: _engine.running(rows.blocks, rows.weights, cache), n_clusters,
+        lambda: _backend.running(rows.blocks, rows.weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
         progress=progress, columns=rows.columns, dtype=rows.dtype,
     )  # fmt: skip
 
 
+@with_hints
 def kmeans_parallel(
     X: Any,
     n_clusters: int,
@@ -119,7 +123,7 @@ def kmeans_parallel(
     random_state: Any = None,
     cache: bool = True,
     progress: Any = False,
-) -> ClusterSeeding:
+) -> DistributedSeeding:
     """Draw the starting centres of k-means by k-means||.
 
     The same seeds as `kseeds.kmeans_parallel` with the same random state, where the
@@ -140,7 +144,7 @@ def kmeans_parallel(
 
     Returns
     -------
-    ClusterSeeding
+    DistributedSeeding
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
 
     Examples
@@ -154,12 +158,13 @@ def kmeans_parallel(
     schedule = check_schedule(oversampling, rounds)
     rows = rows_of(X, sample_weight)
     return seed(
-        lambda: _engine.running(rows.blocks, rows.weights, cache), n_clusters,
+        lambda: _backend.running(rows.blocks, rows.weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
         progress=progress, schedule=schedule, columns=rows.columns, dtype=rows.dtype,
     )  # fmt: skip
 
 
+@with_hints
 def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment:
     """Find the exact nearest centre of every row.
 
@@ -169,8 +174,8 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
         The rows.
     centers : array-like, shape (m, d)
         The centres, at least one; checked here, not when the result is computed.
-    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
-        As for `kseeds.assign`.
+    metric : str, default "euclidean"
+        As for `kseeds.assign`, by name.
 
     Returns
     -------
@@ -191,7 +196,7 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
     name = check_metric_name(metric)
     rows = rows_of(X)
     known = check_centers(centers, "centers", name, rows.columns, rows.dtype)
-    _engine.check_workers()
+    _backend.check_workers()
     shared = delayed(known, pure=False, traverse=False)
     work = delayed(_assign_block, pure=False, nout=2)
     pairs = [
@@ -219,5 +224,5 @@ def _assign_block(
     try:
         labels, distances = assign_block(block, centers, metric)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"partition {number} cannot be used: {error}") from None
+        raise type(error)(unusable(number, str(error))) from None
     return labels, distances.astype(dtype, copy=False)

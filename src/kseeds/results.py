@@ -67,7 +67,7 @@ Finished: TypeAlias = tuple[npt.NDArray[np.int32], FloatArray, float]
 
 
 @dataclass(frozen=True, repr=False)
-class ClusterSeeding:
+class DistributedSeeding:
     """Seeds of k-means, drawn where the data lives; unpacks as ``centers, indices``.
 
     Attributes
@@ -97,7 +97,7 @@ class ClusterSeeding:
     def __repr__(self) -> str:
         k, d = self.centers.shape
         return (
-            f"<ClusterSeeding: {k} seeds of {d} columns ({self.centers.dtype}) by "
+            f"<DistributedSeeding: {k} seeds of {d} columns ({self.centers.dtype}) by "
             f"{self.algorithm}, {self.work.communications} communications in {self.seconds:.3g} s>"
         )
 

@@ -12,10 +12,11 @@ import numpy as np
 from kseeds.distributed.centers import check_centers
 from kseeds.distributed.preflight import missing
 from kseeds.distributed.seeding import check_metric_name, check_schedule, seed
-from kseeds.results import ClusterSeeding
+from kseeds.inputs import with_hints
+from kseeds.results import DistributedSeeding
 
 try:
-    from kseeds.distributed import spark_backend as _engine
+    from kseeds.distributed import spark_backend as _backend
     from kseeds.distributed.spark_columns import (
         check_new_names,
         column_of,
@@ -33,6 +34,7 @@ except ModuleNotFoundError as error:
 __all__ = ["assign", "kmeans_parallel", "kmeans_plusplus"]
 
 
+@with_hints
 def kmeans_plusplus(
     frame: Any,
     n_clusters: int,
@@ -44,7 +46,7 @@ def kmeans_plusplus(
     random_state: Any = None,
     cache: bool = True,
     progress: Any = False,
-) -> ClusterSeeding:
+) -> DistributedSeeding:
     """Draw the starting centres of k-means by k-means++, exactly, in few rounds.
 
     Parameters
@@ -57,8 +59,8 @@ def kmeans_plusplus(
         A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
     sample_weight : str, optional
         A column of non-negative weights.
-    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
-        As for `kseeds.kmeans_plusplus`.
+    metric : str, default "euclidean"
+        As for `kseeds.kmeans_plusplus`, by name.
     initial_centers : array-like, shape (m, d), optional
         Centres that exist already.
     random_state : int, Generator, RandomState, SeedSequence or None
@@ -71,7 +73,7 @@ def kmeans_plusplus(
 
     Returns
     -------
-    ClusterSeeding
+    DistributedSeeding
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
 
     Examples
@@ -84,12 +86,13 @@ def kmeans_plusplus(
     chosen = features_of(_checked(frame), features)
     weights = weights_of(frame, sample_weight)
     return seed(
-        lambda: _engine.running(frame, chosen, weights, cache), n_clusters,
+        lambda: _backend.running(frame, chosen, weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
         progress=progress, columns=chosen.width, dtype=chosen.dtype,
     )  # fmt: skip
 
 
+@with_hints
 def kmeans_parallel(
     frame: Any,
     n_clusters: int,
@@ -103,7 +106,7 @@ def kmeans_parallel(
     random_state: Any = None,
     cache: bool = True,
     progress: Any = False,
-) -> ClusterSeeding:
+) -> DistributedSeeding:
     """Draw the starting centres of k-means by k-means||.
 
     The same seeds as `kseeds.kmeans_parallel` with the same random state, where the
@@ -126,19 +129,20 @@ def kmeans_parallel(
 
     Returns
     -------
-    ClusterSeeding
+    DistributedSeeding
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
     """
     schedule = check_schedule(oversampling, rounds)
     chosen = features_of(_checked(frame), features)
     weights = weights_of(frame, sample_weight)
     return seed(
-        lambda: _engine.running(frame, chosen, weights, cache), n_clusters,
+        lambda: _backend.running(frame, chosen, weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
         progress=progress, schedule=schedule, columns=chosen.width, dtype=chosen.dtype,
     )  # fmt: skip
 
 
+@with_hints
 def assign(
     frame: Any,
     centers: Any,
@@ -158,8 +162,8 @@ def assign(
         The centres, at least one; checked here, not when the frame is computed.
     features : str or list of str, default "features"
         A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
-    metric : {"euclidean", "manhattan", "chebyshev", "angular", "haversine"}
-        As for `kseeds.assign`.
+    metric : str, default "euclidean"
+        As for `kseeds.assign`, by name.
     label, distance : str
         The names of the new columns, which the frame must not have yet.
 
@@ -167,7 +171,9 @@ def assign(
     -------
     pyspark.sql.DataFrame
         ``frame`` with two more columns: the number of the nearest centre, the earliest of
-        several, and its distance.
+        several, and its distance. Rows that cannot be used (NaN, null, of another length) are
+        found when these are computed: Spark then raises an error of its own, whose message
+        names the partition, the column and the rows of the batch.
     """
     from pyspark.sql import functions
     from pyspark.sql.pandas.functions import pandas_udf
@@ -178,29 +184,33 @@ def assign(
     # A list of columns becomes an array of doubles, whatever they were.
     precision = chosen.dtype if chosen.as_array else np.dtype(np.float64)
     known = check_centers(centers, "centers", name, chosen.width, precision)
-    _engine.check_executors(frame)
-    absent = str(missing(_engine.ONE, _engine.ALL, "%s"))
+    _backend.check_executors(frame)
+    absent = str(missing(_backend.ONE, _backend.ALL, "%s"))
+    names, as_array, tells = chosen.names, chosen.as_array, _backend.TELLS
 
     def nearest(rows: Any) -> Any:
         import pandas
+        from pyspark import TaskContext
 
+        found: dict[str, Any] = {"label": -1, "distance": np.nan, "error": None}
         try:
-            from kseeds.distributed.assign_block import assign_block
-        except ImportError as error:
-            raise RuntimeError(absent % error) from None
-        if len(rows) == 0:
-            return pandas.DataFrame({"label": [], "distance": []})
-        if rows.isna().any():
-            raise ValueError("X has a null for a row; drop or fill such rows first.")
-        if len({len(row) for row in rows}) > 1:
-            raise ValueError(
-                "X has rows of different lengths; give every row the same number of columns."
+            from kseeds.distributed.spark_rows import nearest_of
+
+            task: Any = TaskContext.get()
+            found["label"], found["distance"] = nearest_of(
+                task.partitionId(), rows, known, name, names, as_array
             )
-        labels, distances = assign_block(np.stack(rows.to_numpy()), known, name)
-        return pandas.DataFrame({"label": labels, "distance": distances})
+        except ImportError as error:
+            found["error"] = absent % error
+        except (TypeError, ValueError) as error:
+            found["error"] = str(error)
+        if found["error"] is not None and not tells:
+            raise ValueError(found["error"])
+        return pandas.DataFrame(found, index=range(len(rows)))
 
     nearest.__annotations__ = {}  # Spark would read a meaning into them
-    add: Any = pandas_udf(nearest, "label int, distance double")  # type: ignore[call-overload,unused-ignore]
+    kinds = "label int, distance double, error string"
+    add: Any = pandas_udf(nearest, kinds)  # type: ignore[call-overload,unused-ignore]
     array = (
         chosen.columns[0]
         if chosen.as_array
@@ -209,11 +219,19 @@ def assign(
     both = "__kseeds"
     while both in frame.columns:
         both += "_"
+
+    def told(field: str) -> Any:
+        """Return a field, or raise the error: in SQL, which shows its message and no more."""
+        value, error = (column_of(both).getField(one) for one in (field, "error"))
+        if not tells:
+            return value
+        return functions.when(error.isNotNull(), functions.raise_error(error)).otherwise(value)
+
     # One column after the other, as the frame may have several of one name.
     return (
         frame.withColumn(both, add(array))
-        .withColumn(label, column_of(both).getField("label"))
-        .withColumn(distance, column_of(both).getField("distance"))
+        .withColumn(label, told("label"))
+        .withColumn(distance, told("distance"))
         .drop(both)
     )
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import underflow
-from kseeds.distances.metrics import Family, FloatArray
+from kseeds.distances.metrics import FloatArray
 from kseeds.inputs import check_count, check_radii, check_threads, prepare_like, prepare_points
-from kseeds.inputs.tables import to_array
+from kseeds.inputs.containers import to_array
 from kseeds.nearest.vantage_tree import LEAF_SIZE, VantageTree
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clock_queue import PreparedQueue
@@ -72,9 +72,9 @@ class VPTree:
     points : array-like, shape (m, d)
         The items.
     metric : str, default "euclidean"
-        Any metric of kseeds.
+        As for `kmeans_plusplus`, by name.
     leaf_size : int, default 16
-        Items kept unsplit.
+        Nodes of at most this many items are not split.
 
     Attributes
     ----------
@@ -134,25 +134,25 @@ class VPTree:
         Returns
         -------
         indices : ndarray of int32, shape (q,)
-            The nearest item, the smaller index of several; -1 where none is in range.
+            The nearest item, ties going to the lowest index; -1 where none is in range.
         distances : ndarray, shape (q,)
             Its distance; infinity where none is in range.
         """
         points, values = prepare_like(self._prepared, queries, name="queries")
-        metric, reach = self._prepared.metric, check_radii(radii, len(points))
-        squared = _just_beyond(reach, metric.scale, points.dtype)
+        metric, limits = self._prepared.metric, check_radii(radii, len(points))
+        squared = _just_beyond(limits, metric.scale, points.dtype)
         labels = np.full(len(points), -1, dtype=np.int32)
         with Workers(check_threads(n_threads)) as workers:
             computed, visited = self._tree.improve(points, squared, labels, workers)
         self.distance_computations += computed
         self.nodes_visited += visited
         distances = _in_user_units(squared, metric.scale)
-        exact = points if metric.family is Family.ARC else values
+        exact = points if metric.is_embedded else values
         small, found = underflow.settle_small(
-            exact, self._exact, metric.kind, underflow.small_squares(squared), labels
+            exact, self._exact, metric, underflow.small_squares(squared), labels
         )
         distances[small] = found.values()
-        labels[distances > reach] = -1  # what only looked as if it coincided
+        labels[distances > limits] = -1  # what only looked as if it coincided
         distances[labels < 0] = np.inf
         return labels, distances
 

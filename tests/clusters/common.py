@@ -22,6 +22,14 @@ def cuts_of(n, parts, seed=0):
     return [0, *inner.tolist(), n]
 
 
+def one_sentence(caught):
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+    assert caught.value.__cause__ is None
+    return text
+
+
 def dies_once(part, state, message):
     """Do a task, but lose the process the first time that partition 1 is at it."""
     task, inner, marker = message
@@ -32,7 +40,7 @@ def dies_once(part, state, message):
 
 
 def dying_at_catch_up(run, marker):
-    """Return the ``run`` of an engine with a process that is lost in the middle of a round."""
+    """Return the ``run`` of a backend with a process that is lost in the middle of a round."""
 
     def run_dying(self, task, message, keep):
         if task.__name__ == "catch_up":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import numpy as np
 
 EVERYWHERE = [
@@ -40,6 +43,22 @@ ASSIGNING = [
     ({"label": "same", "distance": "same"}, "label='same' and distance='same' are one name"),
     ({"label": 3}, "label=3 is not the name of a column"),
 ]
+_FILL = "; drop or fill such rows first."
+_ALIKE = "; give every row the same number of columns."
+BAD_ROWS = [
+    (["a", "b"], f"X has nan in 2 rows, first at row 2, column 'a'{_FILL}"),
+    (["b", "c"], f"X has inf at row 1, column 'c'{_FILL}"),
+    (["c", "a"], "X has nan or infinite values in 3 rows, first inf at row 1, column 'c'" + _FILL),
+    (["i", "b"], f"X has nan in 2 rows, first at row 0, column 'i'{_FILL}"),
+    ("holes", f"X has nan in 3 rows, first at row 0, column 'holes[1]'{_FILL}"),
+    ("null", f"X has null in 2 rows, first at row 1, column 'null'{_FILL}"),
+    ("vector", f"X has nan or infinite values in 3 rows, first nan at row 1, column "
+     f"'vector[1]'{_FILL}"),
+    ("ragged", "X has rows of different lengths (2 columns at row 0, others in 2 rows, first at "
+     f"row 2){_ALIKE}"),
+    ("empty", "X is empty (shape (4, 0)); pass at least one row and one column."),
+]  # fmt: skip
+"""Features of `bad_rows`, and what is wrong with them."""
 
 HIDING = """
 import sys
@@ -51,6 +70,23 @@ class Hide:
 
 sys.meta_path.insert(0, Hide())
 """
+
+
+def session(master):
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    return (
+        SparkSession.builder.master(master)
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        # A short life does not repay the second compiler of Java, nor its parallel collector.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.executorEnv.NUMBA_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
+        .getOrCreate()
+    )
 
 
 def odd_frame(spark):
@@ -71,3 +107,22 @@ def odd_frame(spark):
         functions.array(functions.col("id").cast("float")).alias("floats"),
     )
     return frame
+
+
+def bad_rows(spark):
+    """Return four rows in one partition, each column with something else wrong."""
+    from pyspark.ml.functions import array_to_vector
+
+    nan, inf = float("nan"), float("inf")
+    rows = [
+        (1.0, 1.0, 1.0, None, [1, None], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [], [0.0, 0.0]),
+        (2.0, 1.0, inf, 2, [3, 4], None, [1.0, nan], [1.0, 2.0], [], [0.0, 0.0]),
+        (None, 1.0, 1.0, None, [None, 4], [1.0, 2.0], [1.0, inf], [1.0], [], [0.0, 0.0]),
+        (nan, 1.0, 1.0, 4, [None, None], None, [nan, nan], [1.0, 2.0, 3.0], [], [0.0, 0.0]),
+    ]
+    kinds = (
+        "a double, b double, c double, i int, holes array<int>, null array<double>, "
+        "v array<double>, ragged array<double>, empty array<double>, good array<double>"
+    )
+    frame = spark.createDataFrame(rows, kinds).coalesce(1)
+    return frame.withColumn("vector", array_to_vector("v"))

@@ -147,12 +147,12 @@ def client():
 @pytest.mark.filterwarnings("ignore")  # the cluster grumbles about its own workers dying
 def test_lost_workers_change_nothing(client, expected, monkeypatch):
     """A worker is killed after every few steps: between rounds, with states on it."""
-    from kseeds.distributed.dask_backend import DaskEngine
+    from kseeds.distributed.dask_backend import DaskBackend
 
     X, weights = whole_numbers()
     chunked = da.from_array(X, chunks=500), da.from_array(weights, chunks=500)
     assert seeds_of(*chunked) == expected
-    run, steps, killed = DaskEngine.run, [], []
+    run, steps, killed = DaskBackend.run, [], []
 
     def run_and_kill(self, task, message, keep):
         replies = run(self, task, message, keep)
@@ -163,19 +163,19 @@ def test_lost_workers_change_nothing(client, expected, monkeypatch):
             os.kill(killed[-1], signal.SIGKILL)
         return replies
 
-    monkeypatch.setattr(DaskEngine, "run", run_and_kill)
+    monkeypatch.setattr(DaskBackend, "run", run_and_kill)
     assert seeds_of(*chunked) == expected
     assert len(killed) == 2
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dies_at_work_changes_nothing(client, expected, monkeypatch, tmp_path):
-    from kseeds.distributed.dask_backend import DaskEngine
+    from kseeds.distributed.dask_backend import DaskBackend
 
     X, weights = whole_numbers()
-    run, marker = DaskEngine.run, str(tmp_path / "died")
+    run, marker = DaskBackend.run, str(tmp_path / "died")
 
-    monkeypatch.setattr(DaskEngine, "run", dying_at_catch_up(run, marker))
+    monkeypatch.setattr(DaskBackend, "run", dying_at_catch_up(run, marker))
     assert seeds_of(da.from_array(X, chunks=500), da.from_array(weights, chunks=500)) == expected
     assert os.path.exists(marker)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
 import kseeds
-from tests.clusters.common import whole_numbers
+from tests.clusters.common import one_sentence, whole_numbers
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -27,14 +25,6 @@ def must_not_run(*_, **__):
 def no_tasks():
     with dask.config.set(scheduler=must_not_run):
         yield
-
-
-def one_sentence(caught):
-    text = str(caught.value)
-    assert "\n" not in text
-    assert text.endswith(".")
-    assert caught.value.__cause__ is None
-    return text
 
 
 def frame_of(X, **more):
@@ -172,6 +162,48 @@ def test_a_bad_partition_is_named_by_assign():
     one_sentence(found)
 
 
+def in_memory(function, *data):
+    with pytest.raises(ValueError, match="drop or fill") as caught:
+        function(*data)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([(5, "b", np.nan)], "X has nan at row 5, column 'b'"),
+        ([(5, "b", np.nan), (7, "a", np.nan)], "X has nan in 2 rows, first at row 5, column 'b'"),
+        ([(5, "b", -np.inf), (7, "a", np.nan)], "X has nan or infinite values in 2 rows, first"),
+    ],
+)
+def test_bad_values_are_counted_and_their_columns_named(bad, message):
+    """As in memory, in the rows of the partition."""
+    whole = pd.DataFrame(whole_numbers(90)[0], columns=list("abc")).assign(w=1.0)
+    for row, column, value in bad:
+        whole.loc[30 + row, column] = value
+    frame = dd.from_pandas(whole, npartitions=3)
+    part = whole[list("abc")][30:60]
+    expected = f"partition 1 cannot be used: {in_memory(kseeds.assign, part, [[0.0] * 3])}"
+    assert expected.startswith(f"partition 1 cannot be used: {message}")
+    for seeder in SEEDERS:
+        with pytest.raises(ValueError, match="cannot be used") as caught:
+            seeder(frame, 3, sample_weight="w")
+        assert one_sentence(caught) == expected
+    labels, _ = kseeds_dask.assign(frame[list("abc")], [[0.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="cannot be used") as caught:
+        labels.compute()
+    assert one_sentence(caught) == expected
+
+
+def test_bad_partitions_are_counted():
+    X, _ = whole_numbers(100)
+    X[[45, 85, 90], 1] = np.nan
+    with pytest.raises(ValueError, match=r"^2 partitions cannot be used, first partition 1: X has "
+                       r"nan at row 5, column 1; ") as found:  # fmt: skip
+        kseeds_dask.kmeans_plusplus(da.from_array(X, chunks=40), 3)
+    one_sentence(found)
+
+
 def test_an_assignment_is_shown_in_a_line():
     X, _ = whole_numbers(100)
     shown = repr(kseeds_dask.assign(da.from_array(X, chunks=40), X[:9]))
@@ -195,9 +227,9 @@ def without_kseeds():
 
 @pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel", "assign"])
 def test_a_worker_without_kseeds_is_named(without_kseeds, call, monkeypatch):
-    from kseeds.distributed.dask_backend import DaskEngine
+    from kseeds.distributed.dask_backend import DaskBackend
 
-    monkeypatch.setattr(DaskEngine, "run", must_not_run)  # it would never return
+    monkeypatch.setattr(DaskBackend, "run", must_not_run)  # it would never return
     X = da.from_array(whole_numbers(100)[0], chunks=40)
     address = next(iter(without_kseeds.scheduler_info()["workers"]))
     with pytest.raises(RuntimeError) as caught:
@@ -222,8 +254,7 @@ def test_workers_of_another_version_are_named(monkeypatch):
         ) as cluster,
         distributed.Client(cluster),
     ):
-        monkeypatch.setattr(kseeds, "__version__", "9.9.9")
+        monkeypatch.setattr("kseeds.distributed.preflight.__version__", "9.9.9")
         with pytest.raises(RuntimeError, match=r"kseeds is .* but 9\.9\.9 here; .*") as caught:
             kseeds_dask.kmeans_plusplus(X, 3)
         one_sentence(caught)
-    assert sys.modules["kseeds"].__version__ == "9.9.9"

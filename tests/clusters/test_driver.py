@@ -10,14 +10,14 @@ import pytest
 
 import kseeds
 from kseeds.distributed import driver as rounds
-from kseeds.distributed.local_backend import LocalEngine
+from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part
 from kseeds.distributed.seeding import seed
 from kseeds.methods.parallel.schedule import Schedule
 from tests.clusters.common import whole_numbers
 
 
-class Counting(LocalEngine):
+class Counting(LocalBackend):
     """Remembers which tasks it ran."""
 
     def __init__(self, parts):
@@ -39,11 +39,11 @@ def counting(X, weights=None, parts=2):
     )
 
 
-def seed_parts(X, k, weights=None, parts=2, engine=None, **options):
-    engine = engine or counting(X, weights, parts)
+def seed_parts(X, k, weights=None, parts=2, backend=None, **options):
+    backend = backend or counting(X, weights, parts)
     arguments = {"metric": "euclidean", "initial_centers": None, "random_state": 0}
     arguments |= {"progress": False, **options}
-    return seed(lambda: nullcontext(engine), k, **arguments)
+    return seed(lambda: nullcontext(backend), k, **arguments)
 
 
 SCHEDULES = [None, Schedule(2.0, 3), Schedule(0.1, 2)]
@@ -67,10 +67,10 @@ SCHEDULES = [None, Schedule(2.0, 3), Schedule(0.1, 2)]
 )
 def test_initial_centers_are_checked_before_anything_is_drawn(initial, message, schedule):
     X, _ = whole_numbers(100)
-    engine = counting(X.astype(np.float32))
+    backend = counting(X.astype(np.float32))
     with pytest.raises((ValueError, TypeError), match=message):
-        seed_parts(X, 3, initial_centers=initial, schedule=schedule, engine=engine)
-    assert set(engine.tasks) <= {"survey"}
+        seed_parts(X, 3, initial_centers=initial, schedule=schedule, backend=backend)
+    assert set(backend.tasks) <= {"survey"}
 
 
 def test_zero_after_the_cast_has_no_direction():
@@ -172,18 +172,18 @@ def test_progress_only_goes_forward_and_ends_at_its_end(schedule, distinct):
 
 def test_rounds_are_batches_of_proposals_or_as_asked(monkeypatch):
     X, _ = whole_numbers(400)
-    engine = counting(X)
-    assert seed_parts(X, 60, engine=engine).work.rounds == engine.tasks.count("draw") - 1
+    backend = counting(X)
+    assert seed_parts(X, 60, backend=backend).work.rounds == backend.tasks.count("draw") - 1
     monkeypatch.setattr(rounds, "_LEAST", 8)
     monkeypatch.setattr(rounds, "_MOST", 8)
-    engine = counting(X)
-    many = seed_parts(X, 60, engine=engine).work.rounds
-    assert many == engine.tasks.count("draw") - 1
+    backend = counting(X)
+    many = seed_parts(X, 60, backend=backend).work.rounds
+    assert many == backend.tasks.count("draw") - 1
     assert many >= 60 / 8
     again = kseeds.kmeans_plusplus(X, 60, random_state=0, algorithm="rounds")
     assert again.work.rounds == many
     around = counting(X)
-    found = seed_parts(X, 60, engine=around, initial_centers=X[:1])
+    found = seed_parts(X, 60, backend=around, initial_centers=X[:1])
     assert found.work.rounds == around.tasks.count("draw")
     for schedule in SCHEDULES[1:]:  # the last one is completed by k-means++
         assert seed_parts(X, 60, schedule=schedule).work.rounds == schedule.rounds
@@ -201,7 +201,7 @@ def test_a_result_is_shown_in_a_line():
     shown = repr(found)
     assert "\n" not in shown
     assert len(shown) < 160
-    assert shown.startswith("<ClusterSeeding: 200 seeds of 3 columns (float32) by k-means++, ")
+    assert shown.startswith("<DistributedSeeding: 200 seeds of 3 columns (float32) by k-means++, ")
     assigned = repr(kseeds.assign(X, X[:7]))
     assert "\n" not in assigned
     assert len(assigned) < 160

@@ -1,4 +1,4 @@
-"""The rounds, engine-free: their law, and that nothing depends on how rows are cut."""
+"""The rounds, without Dask or Spark: their law, and that nothing depends on how rows are cut."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ import pytest
 from kseeds import FewerDistinctPointsWarning, kmeans_parallel, kmeans_plusplus
 from kseeds.distributed import driver as rounds
 from kseeds.distributed.driver import Driver, Request
-from kseeds.distributed.local_backend import LocalEngine
+from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.sampling.streams import Stream
 from tests.clusters.common import K, N, cuts_of, whole_numbers
+from tests.data import METRICS
 from tests.exactness.laws import chi_square_p, plusplus_law
+from tests.harness.profiles import scaled
 
 
-class Twice(LocalEngine):
-    """Runs every task twice, as an engine does after a fault; the second answer counts."""
+class Twice(LocalBackend):
+    """Runs every task twice, as a backend does after a fault; the second answer counts."""
 
     def run(self, task, message, keep):
         super().run(task, message, keep=False)
         return super().run(task, message, keep)
 
 
-def engine_over(X, weights, borders, kind=LocalEngine):
+def engine_over(X, weights, borders, kind=LocalBackend):
     return kind(
         [
             Part.of(number, X[lo:hi], None if weights is None else weights[lo:hi])
@@ -36,12 +38,12 @@ def engine_over(X, weights, borders, kind=LocalEngine):
     )
 
 
-def driver_over(X, weights, borders, k, seed, initial=None, kind=LocalEngine, metric="euclidean"):
+def driver_over(X, weights, borders, k, seed, initial=None, kind=LocalBackend, metric="euclidean"):
     stream = Stream.from_random_state(seed)
     return Driver(engine_over(X, weights, borders, kind), Request(k, metric, initial, stream))
 
 
-@pytest.mark.parametrize("kind", [LocalEngine, Twice])
+@pytest.mark.parametrize("kind", [LocalBackend, Twice])
 @pytest.mark.parametrize("parts", [1, 3, 17])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("with_initial", [False, True])
@@ -63,7 +65,7 @@ def test_partitions_change_nothing(parts, weighted, with_initial, kind):
     assert found.work.candidates == expected.work.candidates
 
 
-@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "angular", "haversine"])
+@pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_agrees_with_memory(metric):
     rng = np.random.default_rng(0)
     X = rng.uniform(0.1, 1.5, size=(600, 2))
@@ -81,13 +83,13 @@ def test_every_metric_agrees_with_memory(metric):
         ([0.0, 0.0, 3.0, 3.0, 3.0, 10.0], [1, 2, 1, 1, 0, 2]),
     ],
 )
-def test_the_law_with_small_batches(points, weights, monkeypatch, seed_offset, draws_factor):
+def test_the_law_with_small_batches(points, weights, monkeypatch, seed_offset):
     """Batches of 2 proposals: catch-ups, rejections and leftovers all happen."""
     monkeypatch.setattr(rounds, "_LEAST", 2)
     monkeypatch.setattr(rounds, "_MOST", 2)
     X, weights = np.array(points)[:, None], np.array(weights, dtype=float)
     drawn = []
-    for t in range(int(6000 * draws_factor)):
+    for t in range(scaled(2_000)):
         driver = driver_over(X, weights, [0, 2, 2, 6], 3, seed_offset + t)
         drawn.append(tuple(rounds.kmeans_plusplus(driver).indices.tolist()))
     assert chi_square_p(plusplus_law(X.tolist(), weights.tolist(), 3), drawn) > 1e-5
@@ -140,10 +142,10 @@ def test_few_rounds_for_many_seeds():
 )
 def test_bad_partitions_are_named(make, message):
     X, _ = whole_numbers(100)
-    engine = LocalEngine([Part.of(number, block) for number, block in enumerate(make(X))])
+    backend = LocalBackend([Part.of(number, block) for number, block in enumerate(make(X))])
     request = Request(K, "euclidean", None, Stream.from_random_state(0))
     with pytest.raises(ValueError, match=message):
-        Driver(engine, request)
+        Driver(backend, request)
 
 
 def test_bad_initial_centers_are_named():

@@ -12,8 +12,17 @@ import pytest
 
 import kseeds
 from tests.clusters import common
-from tests.clusters.common import K, dying_at_catch_up, whole_numbers
-from tests.clusters.spark_cases import ASSIGNING, EVERYWHERE, HIDING, SEEDING, odd_frame
+from tests.clusters.common import K, dying_at_catch_up, one_sentence, whole_numbers
+from tests.clusters.spark_cases import (
+    ASSIGNING,
+    BAD_ROWS,
+    EVERYWHERE,
+    HIDING,
+    SEEDING,
+    bad_rows,
+    odd_frame,
+    session,
+)
 
 pyspark = pytest.importorskip("pyspark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
@@ -22,23 +31,12 @@ if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's own, about pandas and sockets
 
 
-def session(master):
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    return (
-        SparkSession.builder.master(master)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
-        .config("spark.executorEnv.NUMBA_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
-        .getOrCreate()
-    )
-
-
 @pytest.fixture(scope="module")
 def spark():
-    running = session("local[*]")
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(common)  # the executors cannot import the tests
+    running = session("local[*,2]")  # a task that fails is tried once more
     yield running
     running.stop()
 
@@ -70,7 +68,7 @@ def seeds_of(frame, **options):
     )
 
 
-@pytest.mark.parametrize(("partitions", "cache"), [(1, True), (3, False), (17, True)])
+@pytest.mark.parametrize(("partitions", "cache"), [(1, True), (3, False), (7, True)])
 def test_partitions_change_nothing(spark, expected, partitions, cache):
     frame = frame_of(spark, partitions)
     assert seeds_of(frame, features=["a", "b", "c"], cache=cache) == expected
@@ -104,14 +102,6 @@ def test_parquet_directory(spark, expected, tmp_path):
     frame_of(spark, 2).coalesce(1).write.parquet(path)
     read = spark.read.parquet(path)
     assert seeds_of(read, features=["a", "b", "c"]) == expected
-
-
-def one_sentence(caught):
-    text = str(caught.value)
-    assert "\n" not in text
-    assert text.endswith(".")
-    assert caught.value.__cause__ is None
-    return text
 
 
 @pytest.fixture
@@ -200,21 +190,53 @@ def test_bad_rows_are_named(spark):
     broken = frame.withColumn(
         "a", functions.when(functions.col("b") > 100, None).otherwise(functions.col("a"))
     )
-    with pytest.raises(ValueError, match=r"partition \d cannot be used: X has a null at row"):
-        seed(broken, 3, features=["a", "b"])
-    ragged = frame.select(
-        functions.when(functions.col("a") > 0, functions.array("a")).otherwise(
-            functions.array("a", "b")
-        )
+    pattern = (
+        r"^3 partitions cannot be used, first partition 0: X has nan in \d+ rows, first at row "
+        r"\d+, column 'a'; drop or fill such rows first\.$"
     )
-    with pytest.raises(ValueError, match="rows of different lengths"):
-        seed(ragged.toDF("features"), 3)
-    for rows, message in [
-        (ragged.toDF("features"), "X has rows of different lengths"),
-        (broken.select(functions.array("a", "b").alias("features")), "X has nan in"),
-    ]:
-        with pytest.raises(Exception, match=message):
-            kseeds.spark.assign(rows, [[0.0, 0.0]]).collect()
+    with pytest.raises(ValueError, match=pattern):
+        seed(broken, 3, features=["a", "b"])
+
+
+@pytest.mark.parametrize(("features", "message"), BAD_ROWS)
+def test_bad_rows_are_refused_in_one_sentence(spark, features, message, monkeypatch):
+    """By the seeding functions at once; by what `assign` adds when it is computed."""
+    import kseeds.spark
+
+    frame = bad_rows(spark)
+    with pytest.raises(ValueError, match="cannot be used") as caught:
+        kseeds.spark.kmeans_plusplus(frame, 1, features=features)
+    assert one_sentence(caught) == f"partition 0 cannot be used: {message}"
+    width = 1 if message.startswith("X is empty") else 2
+    ours = f"a batch of partition 0 cannot be used: {message}"
+    for column in ("label", "distance"):
+        labelled = kseeds.spark.assign(frame, np.zeros((1, width)), features=features)
+        with pytest.raises(Exception, match="cannot be used") as caught:  # a class of Spark's
+            labelled.select(column).collect()
+        assert str(caught.value) == f"[USER_RAISED_EXCEPTION] {ours} SQLSTATE: P0001"
+    monkeypatch.setattr("kseeds.distributed.spark_backend.TELLS", False)  # as before Spark 4
+    labelled = kseeds.spark.assign(frame, np.zeros((1, width)), features=features)
+    with pytest.raises(Exception, match="cannot be used") as caught:
+        labelled.collect()
+    assert str(caught.value).splitlines()[-1] == f"ValueError: {ours}"
+    assert len(str(caught.value).splitlines()) < 10
+
+
+def test_rows_of_another_width_than_the_centers(spark):
+    import kseeds.spark
+
+    labelled = kseeds.spark.assign(bad_rows(spark), np.zeros((1, 3)), features="good")
+    with pytest.raises(Exception, match=r"0 cannot be used: centers has 3 columns but") as caught:
+        labelled.collect()
+    assert "\n" not in str(caught.value)
+
+
+def test_rows_travel_to_python_once(spark):
+    import kseeds.spark
+
+    labelled = kseeds.spark.assign(spark.range(9), [[0.0]], features=["id"])
+    plan = labelled._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("EvalPython") == 1
 
 
 def test_an_interrupt_leaves_nothing_behind(spark):
@@ -237,7 +259,7 @@ def test_an_interrupt_leaves_nothing_behind(spark):
 
 def test_a_failing_job_leaves_nothing_behind(spark, monkeypatch):
     import kseeds.spark
-    from kseeds.distributed import spark_backend as engine
+    from kseeds.distributed import spark_backend as backend
 
     def fail(_):
         raise KeyboardInterrupt
@@ -245,14 +267,14 @@ def test_a_failing_job_leaves_nothing_behind(spark, monkeypatch):
     kept = spark.sparkContext._jsc.getPersistentRDDs
     frame = frame_of(spark, 2)
     before = len(kept())
-    run = engine.SparkEngine.run
+    run = backend.SparkBackend.run
 
     def interrupted(self, task, message, keep):
         if keep:
-            monkeypatch.setattr(engine, "_collect", fail)
+            monkeypatch.setattr(backend, "_collect", fail)
         return run(self, task, message, keep)
 
-    monkeypatch.setattr(engine.SparkEngine, "run", interrupted)
+    monkeypatch.setattr(backend.SparkBackend, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         kseeds.spark.kmeans_plusplus(frame, K, features=["a", "b"])
     assert len(kept()) == before
@@ -287,8 +309,9 @@ def test_executors_without_kseeds(spark, without_kseeds, call, preflight, monkey
         use()
     text = str(caught.value)
     start = "kseeds cannot be imported on a Spark executor (No module named 'kseeds'); install it"
-    if call == "assign" and not preflight:  # Spark raises, later, and adds where
-        assert start in text
+    if call == "assign" and not preflight:  # Spark raises, later
+        assert text.startswith(f"[USER_RAISED_EXCEPTION] {start}")
+        assert "\n" not in text
     else:
         assert type(caught.value) is RuntimeError
         assert one_sentence(caught).startswith(start)
@@ -297,7 +320,7 @@ def test_executors_without_kseeds(spark, without_kseeds, call, preflight, monkey
 def test_executors_of_another_version(spark, monkeypatch):
     import kseeds.spark
 
-    monkeypatch.setattr(kseeds, "__version__", "9.9.9")
+    monkeypatch.setattr("kseeds.distributed.preflight.__version__", "9.9.9")
     with pytest.raises(RuntimeError, match=r"but 9\.9\.9 here; install the same") as caught:
         kseeds.spark.kmeans_plusplus(spark.range(10), 3, features=["id"])
     one_sentence(caught)
@@ -322,35 +345,35 @@ def test_seeds_start_mllib(spark):
 @pytest.fixture(scope="module")
 def cluster(spark):
     """Two executors of their own; what uses them comes last, as Spark runs once a process."""
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(common)  # the executors cannot import the tests
     spark.stop()
     running = session("local-cluster[2,1,1024]")
     yield running
     running.stop()
 
 
-def test_two_workers_and_a_task_that_dies(cluster, expected, monkeypatch, tmp_path):
+@pytest.mark.parametrize("where", ["spark", pytest.param("cluster", marks=pytest.mark.long)])
+def test_a_task_that_dies_changes_nothing(where, request, expected, monkeypatch, tmp_path):
     """The process of a task is lost in the middle of a round."""
     import kseeds.spark
-    from kseeds.distributed.spark_backend import SparkEngine
+    from kseeds.distributed.spark_backend import SparkBackend
 
-    run, marker = SparkEngine.run, str(tmp_path / "died")
-    monkeypatch.setattr(SparkEngine, "run", dying_at_catch_up(run, marker))
+    running = request.getfixturevalue(where)
+    run, marker = SparkBackend.run, str(tmp_path / "died")
+    monkeypatch.setattr(SparkBackend, "run", dying_at_catch_up(run, marker))
     found = kseeds.spark.kmeans_parallel(
-        frame_of(cluster, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
+        frame_of(running, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
     )
     assert found.indices.tolist() == expected[1]
     assert os.path.exists(marker)
 
 
+@pytest.mark.long
 def test_an_executor_that_is_lost_between_rounds(cluster, expected, monkeypatch):
     """With it go the rows and the states that it kept."""
     import kseeds.spark
-    from kseeds.distributed.spark_backend import SparkEngine
+    from kseeds.distributed.spark_backend import SparkBackend
 
-    run, killed = SparkEngine.run, []
+    run, killed = SparkBackend.run, []
 
     def run_and_kill(self, task, message, keep):
         replies = run(self, task, message, keep)
@@ -360,7 +383,7 @@ def test_an_executor_that_is_lost_between_rounds(cluster, expected, monkeypatch)
             os.kill(killed[0], signal.SIGKILL)
         return replies
 
-    monkeypatch.setattr(SparkEngine, "run", run_and_kill)
+    monkeypatch.setattr(SparkBackend, "run", run_and_kill)
     found = kseeds.spark.kmeans_plusplus(
         frame_of(cluster, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
     )

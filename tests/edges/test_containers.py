@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 
 from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
-from kseeds.inputs.tables import to_array
+from kseeds.inputs.containers import to_array
 
 BIG = 2**60 + 1
 DECIMALS = [decimal.Decimal("1.5"), decimal.Decimal("-2.25")]
@@ -244,6 +244,34 @@ def test_what_holds_no_rows_in_memory(data, message):
             function(data, 1)
         assert "\n" not in str(caught.value)
         assert str(caught.value).endswith(".")
+
+
+COMPLETE = np.ma.masked_array([1.0, 2.0], [False, False])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.ma.masked_array(np.ones((2, 2))),
+        np.ma.masked_array(np.ones((2, 2)), mask=np.zeros((2, 2), dtype=bool)),
+        [COMPLETE, COMPLETE],
+        (np.ma.masked_array([1.0, 2.0]), [1.0, 2.0]),
+        collections.deque([COMPLETE]),
+        [[COMPLETE[0], 2.0]],
+    ],
+)
+def test_masks_that_hide_nothing(data):
+    """NumPy takes the values as they are; none of them is missing."""
+    expected = assign(np.asarray(data), [[0.0, 0.0]])
+    found = assign(data, [[0.0, 0.0]], sample_weight=np.ma.masked_array(np.ones(len(data))))
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    assert found.potential == expected.potential
+
+
+def test_records_with_masks_are_refused_as_records():
+    records = np.ma.masked_array(np.zeros(2, dtype=[("a", float), ("b", int)]))
+    with pytest.raises(TypeError, match=r"^X is a structured array with the fields a, b;"):
+        kmeans_plusplus(records, 1)
 
 
 def test_lazy_containers_elsewhere_are_to_be_loaded():

@@ -15,7 +15,7 @@ from kseeds import assign, kmeans_parallel, kmeans_plusplus
 X = np.random.default_rng(0).normal(size=(12, 40))
 
 
-def gap(a, b):
+def distance(a, b):
     return float(np.abs(a - b).sum())
 
 
@@ -56,7 +56,7 @@ def test_what_is_no_dissimilarity(function, value, error, text, algorithm):
 
 def test_only_some_answers_are_wrong():
     def sometimes(a, b):
-        return None if a[0] == X[7, 0] else gap(a, b)
+        return None if a[0] == X[7, 0] else distance(a, b)
 
     with pytest.raises(TypeError, match=r"^metric=sometimes returned None for the rows \[ ?-?\d"):
         assign(X, X[:1], metric=sometimes)
@@ -67,8 +67,8 @@ def test_only_some_answers_are_wrong():
     [float, np.float32, np.float64, np.longdouble, decimal.Decimal, fractions.Fraction, np.array],
 )
 def test_numbers_of_other_kinds(kind):
-    wanted = assign(X, X[:3], metric=gap)
-    found = assign(X, X[:3], metric=lambda a, b: kind(gap(a, b)))
+    wanted = assign(X, X[:3], metric=distance)
+    found = assign(X, X[:3], metric=lambda a, b: kind(distance(a, b)))
     np.testing.assert_array_equal(found.labels, wanted.labels)
     np.testing.assert_allclose(found.distances, wanted.distances, rtol=1e-6)
 

@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
-from kseeds.distances.metrics import FAMILIES, Family, Metric
+from kseeds.distances import underflow
+from kseeds.distances.metrics import METRICS, Family, Metric
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.points import prepare_points
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import CatchUp
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
+from tests.data import OF_ANY_COLUMNS
 
 
 def function_named(name):
-    def gap(a, b):
+    def distance(a, b):
         return float(np.abs(a - b).sum() + 2.0 * abs(a[0] - b[0]))
 
-    gap.__name__ = name
-    return gap
+    distance.__name__ = name
+    return distance
 
 
-@pytest.mark.parametrize("name", [*FAMILIES, "anything"])
+@pytest.mark.parametrize("name", [*METRICS, "anything"])
 def test_a_function_with_the_name_of_a_metric(name):
     """Also for initial centres and centres, which are made ready like the rows."""
     X = np.random.default_rng(0).normal(size=(80, 2)) * 50.0  # no latitudes, no longitudes
     X[3] = 0.0  # and no direction
-    gap = function_named(name)
-    table = np.array([[gap(x, c) for c in X[:5]] for x in X])
-    found = assign(X, X[:5], metric=gap)
+    distance = function_named(name)
+    table = np.array([[distance(x, c) for c in X[:5]] for x in X])
+    found = assign(X, X[:5], metric=distance)
     np.testing.assert_array_equal(found.labels, table.argmin(axis=1))
     np.testing.assert_allclose(found.distances, table.min(axis=1))
     for function in (kmeans_plusplus, kmeans_parallel):
-        seeding = function(X, 3, metric=gap, initial_centers=X[:2], random_state=0)
+        seeding = function(X, 3, metric=distance, initial_centers=X[:2], random_state=0)
         centers = np.concatenate([X[:2], seeding.centers])
-        wanted = np.array([[gap(x, c) for c in centers] for x in X])
+        wanted = np.array([[distance(x, c) for c in centers] for x in X])
         np.testing.assert_array_equal(seeding.labels, wanted.argmin(axis=1))
+
+
+def test_the_readme_has_a_row_for_every_metric():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    table = readme.partition("| metric | distance of two rows |")[2].partition("\n\n")[0]
+    assert re.findall(r'^\| `"(\w+)"` \|', table, re.MULTILINE) == list(METRICS)
 
 
 def test_a_tree_takes_no_function():
@@ -45,21 +56,23 @@ def test_a_tree_takes_no_function():
             VPTree(np.eye(3), metric=function)
 
 
-@pytest.mark.parametrize("way", ["brute", "vantage"])
-def test_a_family_that_nobody_computes_is_an_error(way):
+@pytest.mark.parametrize("strategy", ["brute", "vantage"])
+def test_a_family_that_nobody_computes_is_an_error(strategy):
     X = np.random.default_rng(0).normal(size=(50, 3))
     with pytest.raises(ValueError, match="family"):
         squared_distances(X, X[0], Family.CALLABLE)
     odd = Metric("odd", Family.CALLABLE, 0.0, 0.0)
+    with pytest.raises(ValueError, match="family"):
+        underflow.distances(X, X[0], odd)
     prepared = prepare_points(X, "euclidean")
     with Workers(1) as workers, pytest.raises(ValueError, match="famil"):
-        CatchUp(prepared.points, odd, workers, 4, 1, way).meet(
-            Nearest.unmet(prepared.points), np.ascontiguousarray(prepared.points[:4])
+        NearestUpdater(prepared.points, odd, workers, 4, 1, strategy).meet(
+            Nearest.empty(prepared.points), np.ascontiguousarray(prepared.points[:4])
         )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "angular"])
+@pytest.mark.parametrize("metric", OF_ANY_COLUMNS)
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
 def test_what_lies_at_the_radius_is_in_range(metric, dtype, scale):
     rng = np.random.default_rng(0)

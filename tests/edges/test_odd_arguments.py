@@ -90,7 +90,7 @@ ODD = {
 
 OPTIONS = [
     "X", "n_clusters", "sample_weight", "metric", "initial_centers", "random_state", "algorithm",
-    "n_threads", "progress", "oversampling", "keys", "in_range", "way", "batch", "speed",
+    "n_threads", "progress", "oversampling", "keys", "in_range", "strategy", "batch", "speed",
 ]  # fmt: skip
 CALLS = {
     f"{function.__name__}({option}, {algorithm})": (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kseeds import kmeans_parallel, kmeans_plusplus
-from kseeds.inputs.kept import kept_unless_it_returns
+from kseeds.inputs.generator_state import restored_on_error
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 BAD = X.copy()
@@ -44,7 +44,7 @@ COMMON = [
     {"sample_weight": np.ones(3)},
     {"sample_weight": -np.ones(20)},
     {"sample_weight": np.eye(20)[0]},
-    {"metric": "cosine"},
+    {"metric": "hamming"},
     {"metric": "haversine"},
     {"metric": lambda a, b: -1.0},
     {"metric": lambda a, b: "far"},
@@ -64,7 +64,7 @@ CASES += [
     (kmeans_plusplus, {"algorithm": "paper", "keys": "none"}),
     (kmeans_plusplus, {"algorithm": "lazy", "X": BAD, "kernels": "plain"}),
     (kmeans_plusplus, {"algorithm": "naive", "X": BAD}),
-    (kmeans_parallel, {"algorithm": "fast", "way": "none"}),
+    (kmeans_parallel, {"algorithm": "fast", "strategy": "none"}),
     (kmeans_parallel, {"oversampling": 0}),
     (kmeans_parallel, {"rounds": 0}),
 ]
@@ -128,7 +128,7 @@ def test_what_others_drew_meanwhile_is_not_taken_back():
 
 @pytest.mark.parametrize("random_state", [None, 3, np.random.SeedSequence(3), "no", 1.5])
 def test_what_has_no_state_is_left_alone(random_state):
-    with pytest.raises(ZeroDivisionError), kept_unless_it_returns(random_state):
+    with pytest.raises(ZeroDivisionError), restored_on_error(random_state):
         raise ZeroDivisionError
 
 

@@ -11,7 +11,9 @@ import pytest
 import kseeds.dask
 from kseeds import FewerDistinctPointsWarning, VPTree, assign, kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
+from tests.data import NORMS
 from tests.exactness.laws import chi_square_p, euclidean, plusplus_law
+from tests.harness.profiles import scaled
 
 PLUSPLUS = list(table.PLUSPLUS)
 SEEDERS = [
@@ -46,7 +48,7 @@ def test_tiny_distances_are_distances(function, algorithm, dtype):
     """No false warning, and every distinct point is drawn before any is repeated."""
     small = dtype(1e-25 if dtype is np.float32 else 1e-200)
     X = np.array([[0.0], [small], [1.0], [small], [3 * small]], dtype=dtype)
-    for metric in ("euclidean", "manhattan", "chebyshev"):
+    for metric in NORMS:
         found = function(X, 4, metric=metric, random_state=1, algorithm=algorithm)
         assert len(np.unique(found.centers)) == 4
         with pytest.warns(FewerDistinctPointsWarning, match="the 4 seeds drawn"):
@@ -77,22 +79,22 @@ CASES = {
 def law_beside_a_far_center(far):
     """Return the law of three of the few rows, given a centre at 1 that may be far from them."""
     if not far:
-        return plusplus_law(FEW, WEIGHTS, 3, euclidean, initial=[[1.0]])
+        return plusplus_law(FEW, WEIGHTS, 3, euclidean, initial_centers=[[1.0]])
     law = {}  # all are equally far from it, so the first is drawn by weight
     for first, p in plusplus_law(FEW, WEIGHTS, 1).items():
-        rest = plusplus_law(FEW, WEIGHTS, 2, euclidean, initial=[FEW[first[0]]])
+        rest = plusplus_law(FEW, WEIGHTS, 2, euclidean, initial_centers=[FEW[first[0]]])
         law |= {first + more: p * q for more, q in rest.items()}
     return law
 
 
 @pytest.mark.parametrize("algorithm", PLUSPLUS)
 @pytest.mark.parametrize("name", CASES)
-def test_the_law_holds_among_them(algorithm, name, seed_offset, draws_factor):
+def test_the_law_holds_among_them(algorithm, name, seed_offset):
     shrink, lighten, dtype = CASES[name]
     X = np.array([[1.0], *(np.array(FEW) * shrink)], dtype=dtype)
     weights = np.array([1.0, *(np.array(WEIGHTS) * lighten)])
     draws = []
-    for t in range(int(3_000 * draws_factor)):
+    for t in range(scaled(1_200)):
         found = kmeans_plusplus(
             X, 3, sample_weight=weights, initial_centers=[[1.0]], random_state=seed_offset + t,
             algorithm=algorithm, n_threads=1,
@@ -102,7 +104,7 @@ def test_the_law_holds_among_them(algorithm, name, seed_offset, draws_factor):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+@pytest.mark.parametrize("metric", NORMS)
 def test_labels_among_tiny_distances(metric, dtype):
     small = 1e-30 if dtype is np.float32 else 1e-200
     X = np.array([[0.0, 0.0], [1.0, 0.0], [3 * small, 4 * small]], dtype=dtype)

@@ -49,7 +49,7 @@ def test_a_sparse_frame_too_large_to_be_dense_is_refused():
     column = pd.arrays.SparseArray(np.zeros(1000))
     frame = pd.DataFrame(dict.fromkeys(range(3), column))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kseeds.inputs.numeric.DENSE_BYTES", 20_000)
+        patch.setattr("kseeds.inputs.dtypes.DENSE_BYTES", 20_000)
         with pytest.raises(ValueError, match=r"X is a sparse frame of shape \(1000, 3\)"):
             kmeans_plusplus(frame, 1)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kseeds import kmeans_plusplus
-from tests.data import points_of
+from tests.data import OF_ANY_COLUMNS, points_of
 
 KERNELS = ["plain", "compiled"]
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
@@ -19,7 +19,7 @@ SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
     st.sampled_from([np.nan, np.inf, -np.inf]),
     st.integers(0, 199),
     st.sampled_from([1, 3, 15, 16, 20]),
-    st.sampled_from(["euclidean", "manhattan", "chebyshev", "angular"]),
+    st.sampled_from(OF_ANY_COLUMNS),
     st.sampled_from(KERNELS),
     st.booleans(),
     st.data(),

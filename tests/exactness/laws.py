@@ -7,51 +7,41 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
+from functools import cache
+from itertools import compress, product
+from math import prod
 
 import numpy as np
 from scipy import stats
 
+from tests.harness import oracle
+
 Law = dict[tuple[int, ...], float]
 Distance = Callable[[Sequence[float], Sequence[float]], float]
 
-
-def euclidean(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) ** 0.5
-
-
-def manhattan(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum(abs(x - y) for x, y in zip(a, b, strict=True))
+REJECT = 1e-5
+"""The p-value below which draws are not from the law."""
 
 
-def chebyshev(a: Sequence[float], b: Sequence[float]) -> float:
-    return max(abs(x - y) for x, y in zip(a, b, strict=True))
+def _distance_by(metric: str) -> Distance:
+    @cache
+    def distance(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+        return float(oracle.distances(np.array([a]), np.array([b]), metric)[0, 0])
+
+    return lambda a, b: distance(tuple(a), tuple(b))
 
 
-def angular(a: Sequence[float], b: Sequence[float]) -> float:
-    u, v = np.array(a, dtype=float), np.array(b, dtype=float)
-    cosine = u @ v / np.sqrt((u @ u) * (v @ v))
-    return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
+DISTANCES = {metric: _distance_by(metric) for metric in oracle.FORMULAS}
+euclidean = DISTANCES["euclidean"]
 
 
-def haversine(a: Sequence[float], b: Sequence[float]) -> float:
-    dlat, dlon = a[0] - b[0], a[1] - b[1]
-    h = np.sin(dlat / 2) ** 2 + np.cos(a[0]) * np.cos(b[0]) * np.sin(dlon / 2) ** 2
-    return float(2 * np.arcsin(np.sqrt(h)))
-
-
-DISTANCES: dict[str, Distance] = {
-    "euclidean": euclidean,
-    "manhattan": manhattan,
-    "chebyshev": chebyshev,
-    "angular": angular,
-    "haversine": haversine,
-}
-
-
-def squared_gap(point: Sequence[float], centers: list, distance: Distance) -> float:
-    """α²: the squared distance to the nearest centre; 1 where there is no centre yet."""
-    return min((distance(point, c) for c in centers), default=1.0) ** 2
+def masses(
+    points: Sequence, weights: Sequence[float], centers: Sequence, distance: Distance
+) -> list[float]:
+    """Return w·α² of every row, α being the distance to its nearest centre; w without centres."""
+    nearest = [min((distance(p, c) for c in centers), default=1.0) for p in points]
+    mass = [w * alpha**2 for w, alpha in zip(weights, nearest, strict=True)]
+    return [0.0 if m < 1e-20 else m for m in mass]  # a rounded zero
 
 
 def plusplus_law(
@@ -59,74 +49,63 @@ def plusplus_law(
     weights: Sequence[float],
     k: int,
     distance: Distance = euclidean,
-    initial: Sequence = (),
+    initial_centers: Sequence = (),
 ) -> Law:
-    """Return the probability of every sequence of k seeds."""
-    law: Law = defaultdict(float)
-
-    def extend(seeds: tuple[int, ...], probability: float) -> None:
-        if len(seeds) == k:
-            law[seeds] += probability
-            return
-        centers = [*initial, *(points[s] for s in seeds)]
-        mass = [w * squared_gap(p, centers, distance) for p, w in zip(points, weights, strict=True)]
-        mass = [0.0 if m < 1e-20 else m for m in mass]
-        if sum(mass) == 0.0:  # the distinct points ran out: rows by weight, none twice
-            mass = [0.0 if i in seeds else w for i, w in enumerate(weights)]
-        for i, m in enumerate(mass):
-            if m > 0.0:
-                extend((*seeds, i), probability * m / sum(mass))
-
-    extend((), 1.0)
-    return dict(law)
+    """Return the probability of every sequence of k seeds of k-means++."""
+    law: Law = {(): 1.0}
+    for _ in range(k):
+        longer: Law = {}
+        for seeds, probability in law.items():
+            centers = [*initial_centers, *(points[s] for s in seeds)]
+            mass = masses(points, weights, centers, distance)
+            if sum(mass) == 0.0:  # the distinct points ran out: rows by weight, none twice
+                mass = [0.0 if i in seeds else w for i, w in enumerate(weights)]
+            for i, m in enumerate(mass):
+                if m > 0.0:
+                    longer[(*seeds, i)] = probability * m / sum(mass)
+        law = longer
+    return law
 
 
 def parallel_law(
-    points: Sequence, weights: Sequence[float], k: int, oversampling: float, rounds: int
+    points: Sequence,
+    weights: Sequence[float],
+    k: int,
+    distance: Distance = euclidean,
+    oversampling: float = 2.0,
+    rounds: int = 5,
 ) -> Law:
-    """Return the probability of every sequence of k seeds drawn by k-means||."""
-    n = len(points)
+    """Return the probability of every sequence of k seeds of k-means||."""
+    rows = range(len(points))
+    # The first candidate is drawn by weight; then each round takes or leaves every row by itself.
+    candidates: Law = {(i,): weights[i] / sum(weights) for i in rows if weights[i] > 0.0}
+    for _ in range(rounds):
+        more: Law = defaultdict(float)
+        for taken, probability in candidates.items():
+            mass = masses(points, weights, [points[c] for c in taken], distance)
+            total = sum(mass) or 1.0
+            chance = [min(1.0, oversampling * k * m / total) for m in mass]
+            for takes in product((False, True), repeat=len(points)):
+                p = prod(c if take else 1.0 - c for c, take in zip(chance, takes, strict=True))
+                if p > 0.0:
+                    more[(*taken, *compress(rows, takes))] += probability * p
+        candidates = more
+    # Weighted by the rows nearest to them, the candidates are reduced to k seeds by k-means++.
     law: Law = defaultdict(float)
-
-    def reduce(candidates: tuple[int, ...], probability: float) -> None:
-        members = [0.0] * len(candidates)
-        for i in range(n):
-            gaps = [euclidean(points[i], points[c]) for c in candidates]
-            own = candidates.index(i) if i in candidates else gaps.index(min(gaps))
-            members[own] += weights[i]
-        places = [points[c] for c in candidates]
-        distinct = len({tuple(p) for p in places})
-        inner = plusplus_law(places, members, min(k, distinct))
-        for picks, p in inner.items():
-            chosen = tuple(candidates[pick] for pick in picks)
-            if len(chosen) == k:
-                law[chosen] += probability * p
-                continue
-            rest = plusplus_law(
-                points, weights, k - len(chosen), initial=[points[c] for c in chosen]
-            )
-            for more, q in rest.items():
-                law[chosen + more] += probability * p * q
-
-    def play(candidates: tuple[int, ...], round_: int, probability: float) -> None:
-        if round_ == rounds:
-            reduce(candidates, probability)
-            return
-        mass = [
-            w * squared_gap(p, [points[c] for c in candidates], euclidean)
-            for p, w in zip(points, weights, strict=True)
-        ]
-        total = sum(mass)
-        chance = [min(1.0, oversampling * k * m / total) if total else 0.0 for m in mass]
-        for trial in product((False, True), repeat=n):
-            p = float(np.prod([c if t else 1 - c for c, t in zip(chance, trial, strict=True)]))
-            if p > 0.0:
-                drawn = tuple(i for i in range(n) if trial[i])
-                play(candidates + drawn, round_ + 1, probability * p)
-
-    for first in range(n):
-        if weights[first] > 0:
-            play((first,), 0, weights[first] / sum(weights))
+    for taken, probability in candidates.items():
+        places = [points[c] for c in taken]
+        members = [0.0] * len(taken)
+        for i in rows:
+            apart = [distance(points[i], place) for place in places]
+            members[taken.index(i) if i in taken else apart.index(min(apart))] += weights[i]
+        distinct = len({tuple(place) for place in places})
+        for picks, p in plusplus_law(places, members, min(k, distinct), distance).items():
+            seeds = tuple(taken[pick] for pick in picks)
+            # Too few distinct candidates: all rows are drawn from, around the seeds so far.
+            around = [points[s] for s in seeds]
+            rest = plusplus_law(points, weights, k - len(seeds), distance, around)
+            for others, q in rest.items():
+                law[seeds + others] += probability * p * q
     return dict(law)
 
 

@@ -1,4 +1,4 @@
-"""k-means||: one round's inclusions, the number of candidates, and the law of the whole."""
+"""k-means|| piece by piece: one round's inclusions, and the number of candidates."""
 
 from __future__ import annotations
 
@@ -10,51 +10,8 @@ from kseeds import kmeans_parallel
 from kseeds.inputs.problem import prepare_problem
 from kseeds.methods.parallel.schedule import Schedule, sample_candidates
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import WAYS as STRATEGY_NAMES
 from kseeds.runtime.threads import Workers
-from tests.exactness.laws import chi_square_p, parallel_law
-
-WAYS = {
-    "naive": {"algorithm": "naive"},
-    "paper": {"algorithm": "paper"},
-    "paper, not in range": {"algorithm": "paper", "in_range": False},
-    "fast, plain": {"algorithm": "fast", "way": "plain"},
-    "fast, tree": {"algorithm": "fast", "way": "tree"},
-}
-REJECT = 1e-5
-
-INPUTS = {
-    "line": ([[0.0], [1.0], [3.0], [7.5]], [1, 1, 1, 1], 2, 0.5, 2),
-    "weights": ([[0.0], [1.0], [3.0], [7.5]], [1, 3, 0, 2], 2, 0.6, 2),
-    "too few candidates": ([[0.0], [1.0], [3.0], [7.5]], [1, 1, 2, 1], 3, 0.2, 1),
-    "a third": ([[0.0, 3.0], [3.0, 3.0], [3.0, 3.0], [3.0, 3.0]], [1, 1, 1, 1], 2, 2.0, 2),
-    "duplicates": ([[0.0], [0.0], [3.0], [8.0]], [1, 1, 1, 2], 2, 0.5, 2),
-}
-
-
-STRATEGIES = {f"fast, {way}": {"algorithm": "fast", "way": way} for way in STRATEGY_NAMES}
-CASES = [
-    *((way, name) for way in WAYS for name in INPUTS),
-    # Which of several equal rows stands for them is where strategies could differ.
-    *((way, name) for way in STRATEGIES if way not in WAYS for name in ("duplicates", "a third")),
-]
-
-
-@pytest.mark.parametrize(("way", "name"), CASES)
-def test_the_whole_follows_the_law(way, name, seed_offset, draws_factor):
-    points, weights, k, oversampling, rounds = INPUTS[name]
-    law = parallel_law(points, weights, k, oversampling, rounds)
-    draws = [
-        tuple(
-            kmeans_parallel(
-                np.array(points), k, oversampling=oversampling, rounds=rounds,
-                sample_weight=weights, random_state=seed_offset + t, n_threads=1,
-                **{**WAYS, **STRATEGIES}[way],
-            ).indices.tolist()
-        )
-        for t in range(int(4_000 * draws_factor))
-    ]  # fmt: skip
-    assert chi_square_p(law, draws) > REJECT
+from tests.exactness.laws import REJECT
 
 
 def _problem(X, k, weights, seed):

@@ -17,6 +17,8 @@ What is where
     One small job for every public function, with results that can be compared.
 ``isolation``
     Python in a process of its own, with a watchdog.
+``long_jobs``, ``cold_jobs``
+    Jobs to be interrupted: while they compute, and while their kernels are compiled.
 ``faults``
     Exceptions raised at chosen calls inside kseeds, and what must not be left behind.
 ``golden``
@@ -26,5 +28,6 @@ Profiles
 --------
 The short profile is part of the normal suite and is the same in every run. The long one is
 ``pytest -m long tests/harness``: at least 20 000 generated cases and 100 injected faults.
-``--seed-offset N`` makes either one look at other cases. Both end with their counts.
+``--seed-offset N`` makes either one look at other cases, and ``--scale S`` at S times as many. Both
+end with their counts.
 """

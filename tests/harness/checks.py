@@ -126,7 +126,7 @@ def _check_warning(
     possible = X if weights is None else X[weights > 0]
     known = oracle.distinct(initial)
     different = oracle.distinct(np.concatenate([initial, possible])) - known
-    if metric in ("angular", "haversine"):
+    if oracle.is_on_a_sphere(metric):
         # Directions that are within rounding of each other may count as one or as two.
         assert bool(seen) or different >= k, "fewer distinct points than seeds, and no warning"
         return

@@ -8,12 +8,58 @@ rounding, and watches over it in ``test_oracle``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 LONG = np.longdouble
+
+
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    return np.sqrt((rows * rows).sum(axis=-1, keepdims=True))
+
+
+def _direction(rows: np.ndarray) -> np.ndarray:
+    rows = rows / np.abs(rows).max(axis=-1, keepdims=True)
+    return rows / _lengths(rows)
+
+
+def _place(rows: np.ndarray) -> np.ndarray:
+    latitude, longitude = rows[..., 0], rows[..., 1]
+    across = np.cos(latitude)
+    return np.stack(
+        [across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=-1
+    )
+
+
+def _angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return 2 * np.arctan2(_lengths(a - b), _lengths(a + b))[:, 0]
+
+
+class Formula(NamedTuple):
+    """The distance of rows to a centre; and the columns of unit vectors, where those come first."""
+
+    of: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    on_a_sphere: bool = False
+    columns: int | None = None
+
+
+FORMULAS = {
+    "euclidean": Formula(lambda x, c: _lengths(x - c)[:, 0]),
+    "manhattan": Formula(lambda x, c: np.abs(x - c).sum(axis=1)),
+    "chebyshev": Formula(lambda x, c: np.abs(x - c).max(axis=1)),
+    "cosine": Formula(lambda x, c: _lengths(_direction(x) - _direction(c))[:, 0], on_a_sphere=True),
+    "angular": Formula(lambda x, c: _angle(_direction(x), _direction(c)), on_a_sphere=True),
+    "haversine": Formula(lambda x, c: _angle(_place(x), _place(c)), on_a_sphere=True, columns=3),
+}
+"""Every metric, from its definition; a new one needs its formula here."""
+
+
+def is_on_a_sphere(metric: Any) -> bool:
+    """Tell whether unit vectors, which are rounded, come before the distances."""
+    return not callable(metric) and FORMULAS[metric].on_a_sphere
 
 
 def distances(X: np.ndarray, centers: np.ndarray, metric: Any) -> np.ndarray:
@@ -22,37 +68,10 @@ def distances(X: np.ndarray, centers: np.ndarray, metric: Any) -> np.ndarray:
         table = [[metric(x, c) for c in centers] for x in X]
         return np.array(table, dtype=LONG).reshape(len(X), len(centers))
     X, centers = X.astype(LONG), centers.astype(LONG)
-    if metric in ("angular", "haversine"):
-        return _angles(_directions(X, metric), _directions(centers, metric))
     out = np.empty((len(X), len(centers)), dtype=LONG)
     for j, center in enumerate(centers):
-        gaps = np.abs(X - center)
-        if metric == "euclidean":
-            out[:, j] = np.sqrt((gaps * gaps).sum(axis=1))
-        elif metric == "manhattan":
-            out[:, j] = gaps.sum(axis=1)
-        elif metric == "chebyshev":
-            out[:, j] = gaps.max(axis=1)
-        else:
-            raise AssertionError(f"the oracle does not know metric={metric!r}")
+        out[:, j] = FORMULAS[metric].of(X, center)
     return out
-
-
-def _directions(rows: np.ndarray, metric: str) -> np.ndarray:
-    if metric == "haversine":
-        latitude, longitude = rows.T
-        across = np.cos(latitude)
-        return np.stack(
-            [across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=1
-        )
-    rows = rows / np.abs(rows).max(axis=1, keepdims=True)
-    return rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-
-
-def _angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    apart = np.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=2))
-    together = np.sqrt(((a[:, None] + b[None]) ** 2).sum(axis=2))
-    return 2 * np.arctan2(apart, together)
 
 
 def exact_squared(x: np.ndarray, center: np.ndarray, metric: str) -> Fraction:
@@ -76,11 +95,10 @@ def first_nearest(X: np.ndarray, centers: np.ndarray, metric: str) -> list[int]:
 def slack(X: np.ndarray, centers: np.ndarray, metric: Any) -> tuple[float, LONG]:
     """Return how far a computed distance may be off: a share of it, and beside that an amount."""
     eps = float(np.finfo(X.dtype).eps)
-    columns = 3 if metric == "haversine" else X.shape[1]
-    relative = (columns + 8) * eps
     if callable(metric):
         return 4 * eps, LONG(0)
-    if metric in ("angular", "haversine"):
+    relative = ((FORMULAS[metric].columns or X.shape[1]) + 8) * eps
+    if is_on_a_sphere(metric):
         return relative, LONG(32 * eps)
     # The last digit of a subnormal number is as coarse as the number is small.
     last_digit = LONG(np.finfo(X.dtype).smallest_subnormal)
@@ -93,7 +111,7 @@ def _largest(rows: np.ndarray) -> Any:
 
 def is_exact(X: np.ndarray, centers: np.ndarray, metric: Any) -> bool:
     """Tell whether no distance of small whole numbers can be rounded, so that ties are ties."""
-    if metric not in ("euclidean", "manhattan", "chebyshev"):
+    if callable(metric) or is_on_a_sphere(metric):
         return False
     both = np.concatenate([X, centers])
     if not (both == np.rint(both)).all():

@@ -12,9 +12,23 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.harness.counts import add
 
+SCALE = 1.0
+"""What ``--scale`` says: how much is tried, as a multiple of what each profile tries."""
+
+
+def scaled(number: int, least: int = 1) -> int:
+    """Return the number of draws, cases, faults or turns after ``--scale``."""
+    return max(least, round(number * SCALE))
+
 
 def sizes(name: str, short: Any, long: Any) -> Any:
-    """Run a test with ``name`` = short in the normal suite and long with ``-m long``."""
+    """Run a test with ``name`` = short in the normal suite and long with ``-m long``.
+
+    Numbers are scaled by ``--scale``; the long profile never tries less than the short one.
+    """
+    if isinstance(short, int):
+        short = scaled(short)
+        long = scaled(long, least=short)
     return pytest.mark.parametrize(
         name,
         [pytest.param(short, id="short"), pytest.param(long, id="long", marks=pytest.mark.long)],

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from tests.harness.containers import CONTAINERS, Held, fits, hold
 from tests.harness.contents import DTYPES, KINDS, WEIGHTS, computed_in, contents, weights_of
 
-METRICS = ("euclidean", "manhattan", "chebyshev", "angular", "haversine")
 # Sampled from lists, which Hypothesis does evenly: of ranges it prefers the ends.
 ROWS = st.sampled_from([*range(1, 61), 63, 64, 65, 130, 700])
 COLUMNS = st.sampled_from([*range(1, 41), 1, 1, 2, 2, 3, 3, 15, 16, 17, 33, 64])
@@ -96,19 +95,6 @@ def data(
 
 
 weight_kinds = st.sampled_from(WEIGHTS)
-
-
-def fit_for(metric: Any, values: np.ndarray) -> np.ndarray:
-    """Return the values as data that the metric accepts: no zero vectors, angles on a globe."""
-    if metric == "angular":
-        empty = ~values.any(axis=1)
-        values = values.copy()
-        values[empty, 0] = 1
-    if metric == "haversine":
-        with np.errstate(over="ignore"):
-            pair = np.column_stack([values[:, 0], values[:, -1]])
-        values = np.column_stack([np.arctan(pair[:, 0]), 2 * np.arctan(pair[:, 1])])
-    return np.ascontiguousarray(values)
 
 
 def count_for(share: float, most: int) -> int:

@@ -7,6 +7,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 from kseeds import ClockQueue, VPTree, assign
+from tests.data import METRICS, NORMS, fit_for
 from tests.harness import oracle
 from tests.harness.catalogue import VARIANTS
 from tests.harness.checks import (
@@ -19,12 +20,10 @@ from tests.harness.checks import (
 )
 from tests.harness.profiles import generated
 from tests.harness.strategies import (
-    METRICS,
     SEEDS,
     SHARES,
     count_for,
     data,
-    fit_for,
     weight_kinds,
     weights_for,
 )
@@ -165,7 +164,7 @@ def test_assignments_by_any_metric(case, metric, m):
 
 @generated(
     80, 4000,
-    case=data(), metric=st.sampled_from(METRICS[:3]), leaf_size=st.sampled_from([1, 2, 16]),
+    case=data(), metric=st.sampled_from(NORMS), leaf_size=st.sampled_from([1, 2, 16]),
     asked=st.sampled_from(["everywhere", "at the radius", "inside", "nowhere"]),
 )  # fmt: skip
 def test_trees_of_any_data(case, metric, leaf_size, asked):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import signal
+
 import pytest
 
-from tests.harness import long_jobs
+from tests.harness import cold_jobs, long_jobs
 from tests.harness.isolation import run
 from tests.harness.profiles import sizes
 
@@ -186,6 +189,94 @@ def test_control_c(name):
     long_jobs.main({name!r})
     """
     run(code, seconds=90)
+
+
+def cold_jobs_to_interrupt():
+    yield pytest.param("assign", 3, 1)
+    for name in cold_jobs.JOBS:
+        for seed in range(4):
+            yield pytest.param(name, 6, seed, marks=pytest.mark.long)
+
+
+@functools.cache
+def answer_of(name):
+    """Return the answer of a process that nobody interrupts."""
+    code = f"from tests.harness import cold_jobs; print(cold_jobs.digest({name!r}))"
+    return run(code, seconds=180).stdout.split()[-1]
+
+
+@pytest.mark.parametrize(("name", "attempts", "seed"), list(cold_jobs_to_interrupt()))
+def test_control_c_while_compiling(name, attempts, seed, tmp_path):
+    """KeyboardInterrupt and nothing else, no thread left, the next call right."""
+    code = f"""
+    import signal
+    from tests.harness import cold_jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    cold_jobs.main({name!r}, {attempts}, {seed})
+    """
+    done = run(code, seconds=180, NUMBA_CACHE_DIR=str(tmp_path))
+    *latencies, answer = done.stdout.splitlines()
+    assert latencies, "no signal came in time"
+    assert answer == answer_of(name)
+    assert done.stderr == ""
+
+
+LEAVING = """
+import os, signal
+from tests.harness import cold_jobs
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sender = cold_jobs.Sender({passes}, 0.1)
+sender.start()
+cold_jobs.digest("assign")
+"""
+
+
+@pytest.mark.parametrize(
+    "passes", [30, *(pytest.param(n, marks=pytest.mark.long) for n in (0, 1, 100, 200))]
+)
+def test_leaving_while_compiling(passes, tmp_path):
+    """Python ends as after any interrupt, though a thread was compiling."""
+    done = run(LEAVING.format(passes=passes), check=False, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.returncode == -signal.SIGINT, done.stderr
+    assert done.stderr.rstrip().endswith("\nKeyboardInterrupt")
+    assert "ignored" not in done.stderr
+    assert done.stderr.count("Traceback") == 1, done.stderr
+
+
+FORK_WHILE_COMPILING = """
+import os
+from tests.harness import cold_jobs
+
+forked = []
+
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        found = cold_jobs.digest("assign")
+        os._exit(0 if found == {wanted!r} else 1)
+    forked.append(os.waitpid(pid, 0)[1])
+
+class Moment(cold_jobs.Sender):
+    def _send(self):
+        self._now.wait()
+        fork()
+
+moment = Moment(30, 0.0)
+moment.start()
+assert cold_jobs.digest("assign") == {wanted!r}
+moment.call_off()
+assert forked == [0], forked
+"""
+
+
+def test_fork_while_compiling(tmp_path):
+    """The child, which has no thread that compiles, can compile."""
+    run(
+        FORK_WHILE_COMPILING.format(wanted=answer_of("assign")),
+        flags=("-W", "ignore::DeprecationWarning"),
+        NUMBA_CACHE_DIR=str(tmp_path),
+    )
 
 
 NESTED = """

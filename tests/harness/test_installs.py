@@ -227,7 +227,11 @@ def test_what_is_built_passes_tests_outside_the_tree(built, kind, tmp_path):
     pip(python, "install", "--no-deps", str(wheel if kind == "wheel" else tree))
     if kind == "wheel":
         shutil.rmtree(tree / "src")  # only what was installed is left
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "CI")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "CI") and not name.startswith("PYTEST_")
+    }
     located = subprocess.run(
         [python, "-c", WHERE], capture_output=True, text=True, check=True, cwd=tree,
         env=environment,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from tests.data import METRICS, NORMS
 from tests.harness import oracle
 from tests.harness.contents import KINDS, contents
 from tests.harness.profiles import generated
@@ -17,7 +18,7 @@ from tests.harness.strategies import SEEDS
     kind=st.sampled_from(tuple(KINDS)),
     n=st.integers(1, 6),
     d=st.integers(1, 20),
-    metric=st.sampled_from(["euclidean", "manhattan", "chebyshev"]),
+    metric=st.sampled_from(NORMS),
     seed=SEEDS,
 )  # fmt: skip
 def test_long_double_agrees_with_fractions(kind, n, d, metric, seed):
@@ -28,6 +29,10 @@ def test_long_double_agrees_with_fractions(kind, n, d, metric, seed):
             squared = oracle.exact_squared(x, center, metric)
             wanted = np.sqrt(np.longdouble(squared.numerator) / np.longdouble(squared.denominator))
             assert abs(found - wanted) <= wanted * np.longdouble(1e-17) * (d + 8)
+
+
+def test_every_metric_has_a_formula():
+    assert set(oracle.FORMULAS) == set(METRICS)
 
 
 def test_wrong_labels_are_refused():

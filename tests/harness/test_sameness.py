@@ -13,6 +13,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 from kseeds import FewerDistinctPointsWarning, assign
+from tests.data import DIRECTIONS, NORMS, OF_ANY_COLUMNS
 from tests.harness.catalogue import STRATEGIES, STRATEGY_OPTION, VARIANTS, Variant, combinations
 from tests.harness.contents import contents
 from tests.harness.counts import add
@@ -83,7 +84,7 @@ def tied(draw):
     X = contents(kind, n, d, dtype, seed)
     k = count_for(draw(SHARES), min(n, 40))
     weights = np.random.default_rng(seed).integers(1, 4, size=n) if draw(st.booleans()) else None
-    metric = draw(st.sampled_from(["euclidean", "euclidean", "manhattan", "chebyshev"]))
+    metric = draw(st.sampled_from(["euclidean", *NORMS]))
     note(f"contents({kind!r}, {n}, {d}, {dtype!r}, {seed}), k={k}, weighted={weights is not None}")
     return Tied((X, k, {"sample_weight": weights, "metric": metric, "random_state": seed}))
 
@@ -113,11 +114,11 @@ def test_plain_and_compiled(case, variant):
 @generated(
     60, 3000,
     case=tied(), variant=st.sampled_from(VARIANTS), sign=st.sampled_from([-1, 1]),
-    metric=st.sampled_from(["euclidean", "manhattan", "chebyshev", "angular"]),
+    metric=st.sampled_from(OF_ANY_COLUMNS),
 )  # fmt: skip
 def test_units_that_are_powers_of_two(case, variant, sign, metric):
     X, k, keywords = case
-    if metric == "angular":
+    if metric in DIRECTIONS:
         X = X[X.any(axis=1)]
         if len(X) < k:
             return
@@ -129,7 +130,7 @@ def test_units_that_are_powers_of_two(case, variant, sign, metric):
     scaled = run(variant, np.ldexp(X, exponent), k, **keywords)
     np.testing.assert_array_equal(scaled.indices, plain.indices)
     np.testing.assert_array_equal(scaled.labels, plain.labels)
-    unit = 0 if metric == "angular" else exponent
+    unit = 0 if metric in DIRECTIONS else exponent
     wanted = np.ldexp(plain.distances, unit)
     np.testing.assert_array_equal(scaled.distances, wanted)
     if abs(unit) < 100:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kseeds import kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
-from tests.data import METRICS, fit_for, points_of
+from tests.data import METRICS, OF_ANY_COLUMNS, fit_for, points_of
 
 FUNCTIONS = {kmeans_plusplus: table.PLUSPLUS, kmeans_parallel: table.PARALLEL}
 SETTINGS = settings(max_examples=40, deadline=None, derandomize=True)
@@ -45,7 +45,7 @@ def test_all_algorithms_are_here():
 
 
 @every
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "angular"])
+@pytest.mark.parametrize("metric", OF_ANY_COLUMNS)
 @pytest.mark.parametrize("exponent", [-30, -1, 3, 40])
 def test_data_scaled_by_a_power_of_two(draw, metric, exponent):
     X = points_of("clustered", 150, 4, 0)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kseeds import kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
-from kseeds.nearest.update import WAYS
+from kseeds.nearest.update import STRATEGIES
 from kseeds.runtime.threads import BLOCK_ROWS, Workers, blocks_of
 from kseeds.sampling.streams import Purpose, Stream, maxima_of
 
@@ -59,9 +59,10 @@ def threads(monkeypatch):
         )
         for algorithm in algorithms
         # Plain kernels use one thread, and so small a job may get them; the others are asked for.
-        for options in {"lazy": [{"kernels": "compiled"}], "fast": [{"way": w} for w in WAYS]}.get(
-            algorithm, [{}]
-        )
+        for options in {
+            "lazy": [{"kernels": "compiled"}],
+            "fast": [{"strategy": strategy} for strategy in STRATEGIES],
+        }.get(algorithm, [{}])
     ],
 )  # fmt: skip
 def test_threads_change_nothing(function, algorithm, options, threads):

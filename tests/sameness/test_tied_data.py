@@ -15,7 +15,7 @@ from kseeds.distances.metrics import Family
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.points import prepare_points
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import WAYS, CatchUp
+from kseeds.nearest.update import STRATEGIES, NearestUpdater
 from kseeds.runtime.threads import Workers
 from tests.data import METRICS, fit_for
 
@@ -24,7 +24,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::kseeds.FewerDistinctPointsWarni
 CHOICES = [
     {"algorithm": "naive"},
     {"algorithm": "paper"},
-    *({"algorithm": "fast", "way": way, "n_threads": n} for way in WAYS for n in (1, 3)),
+    *(
+        {"algorithm": "fast", "strategy": strategy, "n_threads": n}
+        for strategy in STRATEGIES
+        for n in (1, 3)
+    ),
 ]
 SAME_REDUCTION = [choice for choice in CHOICES if choice["algorithm"] == "fast"]
 
@@ -75,18 +79,18 @@ def test_lazy_tiers_and_threads_are_the_same(kind, d):
             np.testing.assert_array_equal(other.distances, group[0].distances)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 5, 15, 16, 17, 31, 64, 100])
-def test_every_strategy_finds_the_numbers_of_the_definition(way, dtype, d):
+def test_every_strategy_finds_the_numbers_of_the_definition(strategy, dtype, d):
     """In two batches: also ties between a centre of the first and one of the second."""
     X = np.random.default_rng(d).normal(size=(400, d)).astype(dtype)
     centers = np.concatenate([X[:40], X[20:60], X[:10]])  # many of them equal
     table = np.array([squared_distances(X, center, Family.EUCLIDEAN) for center in centers])
     prepared = prepare_points(X, "euclidean")
-    nearest = Nearest.unmet(prepared.points)
+    nearest = Nearest.empty(prepared.points)
     with Workers(1) as workers:
-        engine = CatchUp(prepared.points, prepared.metric, workers, 90, 2, way)
+        engine = NearestUpdater(prepared.points, prepared.metric, workers, 90, 2, strategy)
         engine.meet(nearest, centers[:30])
         engine.meet(nearest, centers)
     np.testing.assert_array_equal(nearest.labels, table.argmin(axis=0))
@@ -100,11 +104,11 @@ def test_metrics_are_the_same_in_both_tiers_to_the_last_bit(metric, dtype):
     X = fit_for(metric, rng.normal(size=(3000, 19))).astype(dtype)
     prepared = prepare_points(X, metric)
     centers = np.ascontiguousarray(prepared.points[:50])
-    for way in ("brute", "vantage"):
-        states = [Nearest.unmet(prepared.points) for _ in range(2)]
+    for strategy in ("brute", "vantage"):
+        states = [Nearest.empty(prepared.points) for _ in range(2)]
         with Workers(1) as workers:
-            for state, choice in zip(states, ("plain", way), strict=True):
-                CatchUp(prepared.points, prepared.metric, workers, 50, 1, choice).meet(
+            for state, choice in zip(states, ("plain", strategy), strict=True):
+                NearestUpdater(prepared.points, prepared.metric, workers, 50, 1, choice).meet(
                     state, centers
                 )
         np.testing.assert_array_equal(states[0].squared, states[1].squared)

@@ -1,8 +1,8 @@
 """The metrics by name: how data is made ready for them, and how far to trust a distance.
 
-Five names, four kernels: a haversine distance is the arc between two points of the unit
-sphere, so latitude and longitude become unit vectors once and share the kernel of the
-angular metric. Everything inside works on *squared* distances of prepared points.
+A metric is an embedding and a kernel: a haversine distance is the arc between two points of the
+unit sphere, so latitude and longitude become unit vectors once and share the kernel of the angular
+metric. Everything inside works on *squared* distances of prepared points.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.distances.embeddings import GLOBE, UNIT_VECTORS, Embedding
 from kseeds.runtime.memmap import room_for
 
 FloatArray: TypeAlias = npt.NDArray[Any]
@@ -36,17 +37,60 @@ class Family(IntEnum):
     CALLABLE = 4
 
 
+SAME_DIRECTION = 4.0
+"""Unit vectors closer than this many eps are the same direction: rounding put them apart."""
+
+
 Kind: TypeAlias = Family | Dissimilarity
 """What plain NumPy code needs to compute a distance."""
 
 
-FAMILIES = {
-    "euclidean": Family.EUCLIDEAN,
-    "manhattan": Family.MANHATTAN,
-    "chebyshev": Family.CHEBYSHEV,
-    "angular": Family.ARC,
-    "haversine": Family.ARC,
+@dataclass(frozen=True)
+class Definition:
+    """A metric: all that is particular to it.
+
+    Attributes
+    ----------
+    family : Family
+        Which kernel computes it.
+    embedding : Embedding or None
+        What rows become before the kernel sees them; None if they stay as they are.
+    slack : float
+        How far rounding moves a distance beside what the kernel itself rounds, in eps: unit
+        vectors are unit only up to rounding.
+    snap : float
+        Up to this many eps a distance may be rounding of the embedding only. Such distances are
+        small, not 0, in the kernels; so mass that may be nothing else is not drawn from, and
+        `kseeds.distances.underflow`, which draws instead, takes them to be 0.
+    shows_bad_values : bool
+        Whether a NaN, an infinity or an overflow anywhere makes a distance NaN or infinite: then
+        values need not be checked before.
+    """
+
+    family: Family
+    embedding: Embedding | None = None
+    slack: float = 0.0
+    snap: float = 0.0
+    shows_bad_values: bool = False
+
+
+METRICS = {
+    "euclidean": Definition(Family.EUCLIDEAN, shows_bad_values=True),
+    "manhattan": Definition(Family.MANHATTAN, shows_bad_values=True),
+    "chebyshev": Definition(Family.CHEBYSHEV),
+    "cosine": Definition(Family.EUCLIDEAN, UNIT_VECTORS, snap=SAME_DIRECTION),
+    "angular": Definition(Family.ARC, UNIT_VECTORS, slack=32.0),
+    "haversine": Definition(Family.ARC, GLOBE, slack=32.0),
 }
+"""The metrics by name. A new one is a line here and a row in the README."""
+
+_FUNCTION = Definition(Family.CALLABLE)
+
+
+def definition_of(metric: str | Dissimilarity) -> Definition:
+    """Return what is particular to a metric; a function may have the name of one of ours."""
+    return _FUNCTION if callable(metric) else METRICS[metric]
+
 
 # Squares must neither overflow nor vanish. Inside these exponents of the largest value no
 # scaling is needed; outside, the data is multiplied by a power of two, which is exact.
@@ -88,6 +132,20 @@ class Metric:
         return self.name if self.function is None else self.function
 
     @property
+    def definition(self) -> Definition:
+        """What is particular to the metric, whatever the data."""
+        return definition_of(self.given)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the kernels see other points than the user's, not just scaled ones."""
+        return self.definition.embedding is not None
+
+    def snap(self, dtype: np.dtype[Any]) -> float:
+        """Return the distance up to which points of a precision are taken to coincide."""
+        return self.definition.snap * float(np.finfo(dtype).eps)
+
+    @property
     def kind(self) -> Kind:
         """The user's function, or else the family."""
         return self.family if self.function is None else self.function
@@ -108,27 +166,25 @@ def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tup
     if callable(metric):
         name = getattr(metric, "__name__", repr(metric))
         return Metric(name, Family.CALLABLE, 0.0, 0.0, function=metric), 1.0
-    name, family = metric, FAMILIES[metric]
+    definition = METRICS[metric]
+    embedding = definition.embedding
     factor = factor_for(points.dtype, largest)
     info = np.finfo(points.dtype)
-    # The columns the kernel sees; the canonical summation of distances.py errs by less than
-    # (columns + 8) roundings on the squared distance, so by less than that on the distance.
-    columns = 3 if name == "haversine" else points.shape[1]
+    # The summation of `kseeds.simd.lane_order` errs by less than (columns + 8) roundings on the
+    # squared distance, so by less than that on the distance.
+    columns = points.shape[1] if embedding is None else embedding.columns or points.shape[1]
     relative = 4.0 * (columns + 8) * float(info.eps)
     absolute = 8.0 * math.sqrt(columns * float(info.smallest_subnormal))
-    if family is Family.ARC:
-        # Unit vectors are unit only up to rounding, which moves an arc by a few eps.
-        absolute += 32.0 * float(info.eps)
-    scale = 1.0 if family is Family.ARC else 1.0 / factor
-    return Metric(name, family, relative, absolute, scale), factor
+    absolute += definition.slack * float(info.eps)
+    scale = 1.0 / factor if embedding is None else 1.0
+    return Metric(metric, definition.family, relative, absolute, scale), factor
 
 
-def prepare(name: str | Dissimilarity, points: FloatArray, factor: float) -> FloatArray:
+def prepare(metric: str | Dissimilarity, points: FloatArray, factor: float) -> FloatArray:
     """Return the points the kernels work on; ``points`` itself where nothing is to be done."""
-    if name == "haversine":
-        return _on_the_globe(points)
-    if name == "angular":
-        return _on_the_sphere(points)
+    embedding = definition_of(metric).embedding
+    if embedding is not None:
+        return embedding.points(points)
     if factor != 1.0:
         scaled = room_for(points, points.shape, points.dtype)
         np.multiply(points, points.dtype.type(factor), out=scaled)
@@ -136,37 +192,16 @@ def prepare(name: str | Dissimilarity, points: FloatArray, factor: float) -> Flo
     return points
 
 
-def _on_the_sphere(points: FloatArray) -> FloatArray:
-    unit = room_for(points, points.shape, points.dtype)
-    for lo in range(0, len(points), 4096):
-        rows = points[lo : lo + 4096].astype(np.float64)
-        rows /= np.abs(rows).max(axis=1, keepdims=True)
-        rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-        unit[lo : lo + 4096] = rows
-    return unit
-
-
-def _on_the_globe(points: FloatArray) -> FloatArray:
-    unit = room_for(points, (len(points), 3), points.dtype)
-    for lo in range(0, len(points), 65_536):
-        latitude, longitude = points[lo : lo + 65_536, :2].astype(np.float64).T
-        rows = unit[lo : lo + 65_536]
-        rows[:, 0] = np.cos(latitude) * np.cos(longitude)
-        rows[:, 1] = np.cos(latitude) * np.sin(longitude)
-        rows[:, 2] = np.sin(latitude)
-    return unit
-
-
-def prune_limits(metric: Metric, squared_gaps: FloatArray) -> FloatArray:
-    """Return, per seed, the largest α² whose points need not meet the new seed.
+def prune_limits(metric: Metric, squared_distances: FloatArray) -> FloatArray:
+    """Return, per seed, the largest α² whose points need no comparison with the new seed.
 
     Lemma 1 of the paper: if d(m_j, m_new) ≥ 2·α then m_new is no nearer than m_j. With the
     rounding slack of the metric: (1 − ε)·γ − δ ≥ 2·α.
     """
-    gaps = np.sqrt(squared_gaps.astype(np.float64))
-    half = np.maximum(0.5 * ((1.0 - metric.relative) * gaps - metric.absolute), 0.0)
-    limits = (half * half).astype(squared_gaps.dtype)
+    between = np.sqrt(squared_distances.astype(np.float64))
+    half = np.maximum(0.5 * ((1.0 - metric.relative) * between - metric.absolute), 0.0)
+    limits = (half * half).astype(squared_distances.dtype)
     # The conversion may round up: one step down undoes that. Zero stays: α = 0 never improves.
-    zero = squared_gaps.dtype.type(0.0)
+    zero = squared_distances.dtype.type(0.0)
     safe: FloatArray = np.maximum(np.nextafter(limits, zero), zero)
     return safe

@@ -1,4 +1,7 @@
-"""The squared distance of two rows, for every family; the order of `kseeds.simd.lane_order`."""
+"""The squared distance of two rows, for every family of `kseeds.distances.reference`, compiled.
+
+The order of summing is that of `kseeds.simd.lane_order`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.distances.metrics import Family
-from kseeds.distances.reference import ARC_SNAP, arc_of
+from kseeds.distances.metrics import SAME_DIRECTION, Family
+from kseeds.distances.reference import arc_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.rows import lane_sum
 
@@ -22,8 +25,8 @@ EUCLIDEAN = int(Family.EUCLIDEAN)
 _MANHATTAN = int(Family.MANHATTAN)
 _CHEBYSHEV = int(Family.CHEBYSHEV)
 _ARC = int(Family.ARC)
-_SNAP32 = (ARC_SNAP * 2.0**-23) ** 2
-_SNAP64 = (ARC_SNAP * 2.0**-52) ** 2
+_SNAP32 = (SAME_DIRECTION * 2.0**-23) ** 2
+_SNAP64 = (SAME_DIRECTION * 2.0**-52) ** 2
 
 
 @inlined
@@ -56,7 +59,7 @@ def _other_squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
 
 
 @kernel
-def squared_gaps(centers: Any, new: int, family: int, gaps: Any) -> None:
+def squared_distances_to_earlier(centers: Any, new: int, family: int, out: Any) -> None:
     """Write the squared distances of centre ``new`` to the centres before it."""
     for j in range(new):
-        gaps[j] = squared_distance(centers, j, centers, new, family)
+        out[j] = squared_distance(centers, j, centers, new, family)

@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 
 from kseeds.distances.by_function import squared_by_function
-from kseeds.distances.metrics import Family, FloatArray, Kind
+from kseeds.distances.metrics import SAME_DIRECTION, Family, FloatArray, Kind
 from kseeds.simd.lane_order import lane_sum
-
-ARC_SNAP = 4.0
-"""Unit vectors closer than this many eps are the same direction: rounding put them apart."""
 
 ARCSINE = (
     0.016602769612498076,
@@ -53,35 +50,39 @@ def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> Flo
     """
     if not isinstance(kind, Family):
         return squared_by_function(points, center, kind)
+    squared = _SQUARED.get(kind)
+    if squared is None:
+        raise ValueError(f"family {kind!r} has no distance; add it to kseeds.distances.")
     out = np.empty(len(points), dtype=points.dtype)
     for lo in range(0, len(points), _ROWS):
         hi = lo + _ROWS
         mine = center if center.ndim == 1 else center[lo:hi]
-        out[lo:hi] = _block(points[lo:hi], mine, kind)
+        out[lo:hi] = squared(points[lo:hi], mine)
     return out
 
 
-def _block(points: FloatArray, center: FloatArray, family: Family) -> FloatArray:
-    if family == Family.EUCLIDEAN:
-        return lane_sum(np.square(points - center))
-    if family == Family.MANHATTAN:
-        total: FloatArray = lane_sum(np.abs(points - center))
-        return np.square(total)
-    if family == Family.CHEBYSHEV:
-        largest: FloatArray = np.abs(points - center).max(axis=1)
-        return np.square(largest)
-    if family == Family.ARC:
-        return _squared_arc(lane_sum(np.square(points - center)), points, center)
-    raise ValueError(f"family {family!r} has no distance; add it to kseeds.distances.")
+def _euclidean(points: FloatArray, center: FloatArray) -> FloatArray:
+    return lane_sum(np.square(points - center))
 
 
-def _squared_arc(chord2: FloatArray, points: FloatArray, center: FloatArray) -> FloatArray:
-    """Turn squared chords of the unit sphere into squared arcs.
+def _manhattan(points: FloatArray, center: FloatArray) -> FloatArray:
+    total: FloatArray = np.square(lane_sum(np.abs(points - center)))
+    return total
+
+
+def _chebyshev(points: FloatArray, center: FloatArray) -> FloatArray:
+    largest: FloatArray = np.square(np.abs(points - center).max(axis=1))
+    return largest
+
+
+def _arc(points: FloatArray, center: FloatArray) -> FloatArray:
+    """Return squared arcs of the unit sphere.
 
     Beyond a right angle the arc is taken from the antipode, where the chord says it to full
     precision (the arcsine is ill-conditioned at 1).
     """
-    snap = (ARC_SNAP * np.finfo(chord2.dtype).eps) ** 2
+    chord2 = _euclidean(points, center)
+    snap = (SAME_DIRECTION * np.finfo(chord2.dtype).eps) ** 2
     far = chord2 > 2.0
     near2 = np.where(far, chord2.dtype.type(0.0), chord2)
     arc = arc_of(near2.astype(np.float64))
@@ -92,6 +93,15 @@ def _squared_arc(chord2: FloatArray, points: FloatArray, center: FloatArray) -> 
     arc[chord2 <= snap] = 0.0
     squared: FloatArray = (arc * arc).astype(chord2.dtype)
     return squared
+
+
+_SQUARED = {
+    Family.EUCLIDEAN: _euclidean,
+    Family.MANHATTAN: _manhattan,
+    Family.CHEBYSHEV: _chebyshev,
+    Family.ARC: _arc,
+}
+"""What each family computes; the compiled form is `kseeds.distances.pair_kernels`."""
 
 
 def arc_of(chord2: Any) -> Any:

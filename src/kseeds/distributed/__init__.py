@@ -1,1 +1,1 @@
-"""Seeding data that lives in partitions: the rounds, and the engines that run them."""
+"""Seeding data that lives in partitions: the rounds, and the backends that run them."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.inputs.containers import to_array
 from kseeds.inputs.finite import cast
 from kseeds.inputs.points import check_values, two_dimensional
-from kseeds.inputs.tables import to_array
 
 
 def check_centers(

@@ -1,4 +1,4 @@
-"""The engine on Dask: delayed tasks, states persisted where they were made."""
+"""The backend on Dask: delayed tasks, states persisted where they were made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kseeds.distributed.preflight import check_seen, looker
 _ALL = "the scheduler and every worker"
 
 
-class DaskEngine:
+class DaskBackend:
     """Runs tasks on whatever scheduler Dask is set to use.
 
     Lost results are made again by Dask from the tasks they came from, and the tasks are pure.
@@ -77,16 +77,16 @@ def check_workers() -> None:
 
 
 @contextmanager
-def running(blocks: Sequence[Any], weights: Sequence[Any], cache: bool) -> Iterator[DaskEngine]:
-    """Give an engine over blocks of rows; let go of what it keeps afterwards."""
+def running(blocks: Sequence[Any], weights: Sequence[Any], cache: bool) -> Iterator[DaskBackend]:
+    """Give a backend over blocks of rows; let go of what it keeps afterwards."""
     check_workers()
     make = delayed(Part.of, pure=False)
     parts = [
         make(number, block, weight)
         for number, (block, weight) in enumerate(zip(blocks, weights, strict=True))
     ]
-    engine = DaskEngine(persist(*parts) if cache else parts)
+    backend = DaskBackend(persist(*parts) if cache else parts)
     try:
-        yield engine
+        yield backend
     finally:
-        engine.close()
+        backend.close()

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.points import two_dimensional
-from kseeds.inputs.tables import float_dtype, to_array
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The rows, their bounds and their labels stay where they are. Out go new centres and a few
 numbers; back come sums, and the rows that were drawn. What a partition does is in
-`kseeds.distributed.partition`; an engine only has to run its tasks.
+`kseeds.distributed.partition`; a backend only has to run its tasks.
 
 **k-means||** asks for the first row, then twice a round: "meet these centres, what is your sum
 of w·α²?" and "draw your candidates"; then "meet the last ones" and "who has which members?". The
@@ -16,7 +16,7 @@ that is large against the number of seeds brings Σα² down by a constant facto
 of rounds grows like the logarithm of how far Σα² falls, not like the number of seeds.
 
 All randomness is keyed by row or made here, so the answer depends on the random state and the
-order of the rows only: not on the partitions, the engine, or tasks that were run twice.
+order of the rows only: not on the partitions, the backend, or tasks that were run twice.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _BATCH_BYTES = 16 << 20
 Task = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
-class Engine(Protocol):
+class Backend(Protocol):
     """What runs tasks on partitions, and keeps their states."""
 
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
@@ -93,7 +93,7 @@ class Driver:
 
     Parameters
     ----------
-    engine : Engine
+    backend : Backend
         Runs the tasks.
     request : Request
         What to seed.
@@ -101,13 +101,13 @@ class Driver:
         For partitions that are known already and need no survey.
     """
 
-    def __init__(self, engine: Engine, request: Request, plan: Plan | None = None) -> None:
-        self._engine, self.request = engine, request
+    def __init__(self, backend: Backend, request: Request, plan: Plan | None = None) -> None:
+        self._backend, self.request = backend, request
         self.work = Work()
         surveys = self.ask(partition.survey, request.metric if plan is None else None)
-        for number, found in enumerate(surveys):
-            if found.error is not None:
-                raise ValueError(f"partition {number} cannot be used: {found.error}")
+        bad = [number for number, found in enumerate(surveys) if found.error is not None]
+        if bad:
+            raise ValueError(partition.unusable(bad[0], surveys[bad[0]].error, len(bad)))
         filled = [found for found in surveys if found.rows]
         n = sum(found.rows for found in surveys)
         columns = {found.columns for found in filled}
@@ -138,7 +138,8 @@ class Driver:
             else 0.0
             for found in surveys
         ]
-        self.met = 0
+        self._total_weight = float(sum(self.sums))
+        self.n_compared = 0
 
     def _planned(self, largest: float, scale: float, starts: tuple[int, ...]) -> Plan:
         """Return the plan for rows that are known by their survey; check the initial centres."""
@@ -157,7 +158,7 @@ class Driver:
 
     def ask(self, task: Task, message: Any, keep: bool = False) -> list[Any]:
         """Run a task everywhere; count the bytes of the question and of the answers."""
-        replies = self._engine.run(task, message, keep)
+        replies = self._backend.run(task, message, keep)
         self.work.communications += 1
         self.work.bytes_out += _size_of(message)
         self.work.bytes_back += sum(_size_of(reply) for reply in replies)
@@ -176,13 +177,14 @@ class Driver:
         Returns Σ w·α², or 0 if that is too small for this arithmetic: see
         `kseeds.distances.underflow`.
         """
-        new = self.centers[self.met :]
-        replies = self.ask(partition.catch_up, (self.plan, new, self.met, own), keep=True)
-        self.met = len(self.centers)
+        new = self.centers[self.n_compared :]
+        replies = self.ask(partition.catch_up, (self.plan, new, self.n_compared, own), keep=True)
+        self.n_compared = len(self.centers)
         self.work.distances += sum(computed for _, _, computed in replies)
         self.sums = [total for total, _, _ in replies]
         total, largest = float(sum(self.sums)), max(most for _, most, _ in replies)
-        return total if total >= least_mass_for(self.plan.dtype, largest) else 0.0
+        least = least_mass_for(self.plan.metric, self.plan.dtype, largest, self._total_weight)
+        return total if total >= least else 0.0
 
     def draw(self, uniforms: npt.NDArray[np.float64]) -> Picked:
         """Return rows drawn in proportion to their share of the sums, one a uniform."""
@@ -241,7 +243,7 @@ def kmeans_parallel(driver: Driver, schedule: Schedule) -> Found:
         driver.add(drawn.values)
         rows, own = np.concatenate([rows, drawn.rows]), drawn.rows
     request.progress.update(steps - 2, steps, "rounds")
-    if driver.met < len(driver.centers):
+    if driver.n_compared < len(driver.centers):
         driver.catch_up(own)
     request.progress.update(steps - 1, steps, "rounds")
     count = len(driver.centers)
@@ -276,7 +278,7 @@ def _reduce(driver: Driver, m: int, weights: npt.NDArray[np.float64]) -> Rows:
 def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: npt.NDArray[Any]) -> Found:
     """Go on with k-means++ over all rows: the candidates were too few, or not distinct."""
     driver.values, driver.centers = driver.values[:m], driver.centers[:m]
-    driver.met = 0
+    driver.n_compared = 0
     driver.add(values)
     missing = driver.request.n_clusters - len(rows)
     # Its steps are no steps of ours: the progress and the rounds stay those of k-means||.
@@ -362,7 +364,7 @@ def _draw_by_small_masses(driver: Driver, missing: int) -> Rows:
     plan, centers = driver.plan, driver.plan.exact(driver.values)
     rows = _together(driver.ask(partition.open_rows, (plan, centers)))
     places = draw_by_small_masses(
-        plan.exact(rows.values), rows.by, centers, plan.metric.kind, missing, plan.stream
+        plan.exact(rows.values), rows.by, centers, plan.metric, missing, plan.stream
     )
     driver.work.distances += len(rows.rows) * (len(centers) + len(places))
     driver.add(rows.values[places])

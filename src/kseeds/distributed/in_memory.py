@@ -1,4 +1,4 @@
-"""k-means++ as the cluster engines draw it, in memory: few rounds of many proposals.
+"""k-means++ as Dask and Spark draw it, in memory: few rounds of many proposals.
 
 The same seeds as ``kseeds.dask.kmeans_plusplus`` and ``kseeds.spark.kmeans_plusplus`` with the
 same random state and rows, where sums are exact. See `kseeds.distributed.driver`.
@@ -7,7 +7,7 @@ same random state and rows, where sums are exact. See `kseeds.distributed.driver
 from __future__ import annotations
 
 from kseeds.distributed import driver as rounds
-from kseeds.distributed.local_backend import LocalEngine
+from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part, Plan
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw
@@ -23,6 +23,6 @@ def draw(problem: Problem) -> Draw:
         problem.metric, 1.0, problem.points.dtype, 1.0, problem.stream, (0,),
         prepared=True, n_threads=problem.n_threads,
     )  # fmt: skip
-    engine = LocalEngine([Part(0, problem.points, problem.weights)])
-    found = rounds.kmeans_plusplus(rounds.Driver(engine, request, plan))
+    backend = LocalBackend([Part(0, problem.points, problem.weights)])
+    found = rounds.kmeans_plusplus(rounds.Driver(backend, request, plan))
     return Draw(found.indices[: found.distinct], found.work)

@@ -1,4 +1,4 @@
-"""The engine of one process: partitions in a list, one after the other."""
+"""The backend of one process: partitions in a list, one after the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kseeds.distributed.driver import Task
 from kseeds.distributed.partition import Part
 
 
-class LocalEngine:
+class LocalBackend:
     """Runs tasks here; the oracle of the others.
 
     Parameters

@@ -1,7 +1,7 @@
 """What a partition does: pure functions of its rows, its state and a message.
 
 Every task has the form ``task(part, state, message) -> (state, reply)``. A state is never
-changed in place: an engine may run a task again, on another machine, and gets the same.
+changed in place: a backend may run a task again, on another machine, and gets the same.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import metrics, underflow
-from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.inputs.containers import float_dtype, to_array
+from kseeds.inputs.places import column_labels
 from kseeds.inputs.points import check_values, two_dimensional
-from kseeds.inputs.tables import float_dtype, to_array
 from kseeds.inputs.weights import find_bad_weight, weight_scale
 from kseeds.methods.parallel.schedule import share_of
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import CatchUp
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clocks import first_clocks as clocks_of_rows
 from kseeds.sampling.clocks import log_weights
@@ -30,18 +31,22 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of a partition, or why they cannot be used."""
+    """The rows of a partition with the names of their columns, or why they cannot be used."""
 
     number: int
     values: npt.NDArray[Any]
     weights: npt.NDArray[np.float64] | None = None
     error: str | None = None
+    labels: list[Any] | None = None
 
     @classmethod
-    def of(cls, number: int, block: Any, weights: Any = None) -> Part:
+    def of(
+        cls, number: int, block: Any, weights: Any = None, labels: list[Any] | None = None
+    ) -> Part:
         """Make a part of whatever holds the rows; problems are kept, not raised.
 
-        ``weights`` may be the name of a column of the block.
+        ``weights`` may be the name of a column of the block. ``labels`` are the names of the
+        columns of a block that has none itself.
         """
         try:
             if isinstance(weights, str):
@@ -54,9 +59,16 @@ class Part:
                         f"sample_weight has shape {weights.shape}; pass one weight for each of "
                         f"the {len(values)} rows."
                     )
-            return cls(number, values, weights)
+            return cls(number, values, weights, labels=labels or column_labels(block))
         except (TypeError, ValueError) as error:
             return cls(number, np.empty((0, 0)), error=str(error))
+
+
+def unusable(number: int, why: str, count: int = 1) -> str:
+    """Return the message for a partition that cannot be used, the first of so many."""
+    if count == 1:
+        return f"partition {number} cannot be used: {why}"
+    return f"{count} partitions cannot be used, first partition {number}: {why}"
 
 
 @dataclass(frozen=True)
@@ -94,13 +106,13 @@ class Plan:
         if self.prepared:
             return values
         converted = np.ascontiguousarray(values, dtype=self.dtype)
-        points = metrics.prepare(self.metric.name, converted, self.factor).view()
+        points = metrics.prepare(self.metric.given, converted, self.factor).view()
         points.flags.writeable = False
         return points
 
     def exact(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return values in the form that `kseeds.distances.underflow` wants: unscaled."""
-        if self.metric.family is Family.ARC:
+        if self.metric.is_embedded:
             return self.points(values)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
@@ -131,7 +143,8 @@ def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
     if error is None and message is not None:
         try:
             if len(part.values):
-                largest = check_values(np.asarray(part.values, dtype=dtype), message, "X")
+                values = np.asarray(part.values, dtype=dtype)
+                largest = check_values(values, message, "X", part.labels)
             if weights is not None:
                 find_bad_weight(weights)
         except ValueError as found:
@@ -168,25 +181,25 @@ def catch_up(
     """
     plan, centers, first, own = message
     if len(part.values) == 0:
-        return Nearest.unmet(np.empty((0, 1), dtype=plan.dtype)), (0.0, 0.0, 0)
+        return Nearest.empty(np.empty((0, 1), dtype=plan.dtype)), (0.0, 0.0, 0)
     points = plan.points(part.values)
     if state is None or first == 0:
-        state = Nearest.unmet(points)
+        state = Nearest.empty(points)
     start, stop = plan.rows_of(part)
-    nearest = Nearest(state.squared.copy(), state.labels.copy(), state.met)
+    nearest = Nearest(state.squared.copy(), state.labels.copy(), state.n_compared)
     mine = np.flatnonzero((own >= start) & (own < stop))
     nearest.squared[own[mine] - start] = 0.0
     nearest.labels[own[mine] - start] = first + mine
     computed = 0
     if len(centers):
         with Workers(plan.n_threads) as workers:
-            engine = CatchUp(points, plan.metric, workers, len(centers))
+            backend = NearestUpdater(points, plan.metric, workers, len(centers))
             # The centres met before are not here: they are numbered, not needed.
             nearest.labels -= first
-            nearest.met = 0
-            computed, _ = engine.meet(nearest, centers)
+            nearest.n_compared = 0
+            computed, _ = backend.meet(nearest, centers)
             nearest.labels += first
-    nearest.met = first + len(centers)
+    nearest.n_compared = first + len(centers)
     total = float(_mass(plan, part, nearest).sum())
     return nearest, (total, float(nearest.squared.max()), int(computed))
 
@@ -238,7 +251,7 @@ def open_rows(
     rows = np.empty(0, dtype=np.int64)
     if len(part.values):
         values = plan.exact(part.values)
-        rows = underflow.apart(values, centers, state.labels, plan.metric.kind)
+        rows = underflow.apart(values, centers, state.labels, plan.metric)
         rows = rows[weights[rows] > 0.0]
     return state, Picked(start + rows, part.values[rows], weights[rows])
 

@@ -1,4 +1,4 @@
-"""From the arguments of a public function to a seeding, on any engine."""
+"""From the arguments of a public function to a seeding, on any backend."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.distances.metrics import FAMILIES
+from kseeds.distances.metrics import METRICS
 from kseeds.distributed import driver as rounds
 from kseeds.distributed.centers import check_centers
-from kseeds.distributed.driver import Driver, Engine, Request
+from kseeds.distributed.driver import Backend, Driver, Request
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import check_count, check_positive, check_random_state
 from kseeds.methods.parallel.schedule import Schedule
-from kseeds.results import ClusterSeeding
+from kseeds.results import DistributedSeeding
 from kseeds.runtime.progress import progress_for
 from kseeds.sampling.streams import Stream
 
 
 def seed(
-    engine: Callable[[], AbstractContextManager[Engine]],
+    backend: Callable[[], AbstractContextManager[Backend]],
     n_clusters: Any,
     *,
     metric: Any,
@@ -33,8 +33,8 @@ def seed(
     schedule: Schedule | None = None,
     columns: int | None = None,
     dtype: np.dtype[Any] | None = None,
-) -> ClusterSeeding:
-    """Check the arguments, then start the engine and draw: k-means|| if there is a schedule.
+) -> DistributedSeeding:
+    """Check the arguments, then start the backend and draw: k-means|| if there is a schedule.
 
     ``columns`` and ``dtype`` are those of the data, where they are known without a look at it.
     """
@@ -49,7 +49,7 @@ def seed(
     stream = _stream_of(random_state)
     shown = progress_for(progress)
     try:
-        with engine() as running:
+        with backend() as running:
             driver = Driver(running, Request(k, name, initial, stream, shown))
             if schedule is None:
                 found = rounds.kmeans_plusplus(driver)
@@ -65,9 +65,9 @@ def seed(
             + f". The other {k - found.distinct} are further rows drawn by weight; ask for fewer "
             "seeds to avoid repeated points.",
             FewerDistinctPointsWarning,
-            stacklevel=3,
+            stacklevel=4,  # past the public function and its `with_hints`
         )
-    return ClusterSeeding(
+    return DistributedSeeding(
         found.values,
         found.indices,
         "k-means++" if schedule is None else "k-means||",
@@ -90,8 +90,8 @@ def check_schedule(oversampling: Any, n_rounds: Any) -> Schedule:
 
 def check_metric_name(metric: Any) -> str:
     """Return the name of a metric; a function cannot be sent around safely."""
-    if isinstance(metric, str) and metric in FAMILIES:
+    if isinstance(metric, str) and metric in METRICS:
         return metric
     raise ValueError(
-        f"metric={metric!r} is not possible on a cluster; use one of {', '.join(FAMILIES)}."
+        f"metric={metric!r} is not possible on a cluster; use one of {', '.join(METRICS)}."
     )

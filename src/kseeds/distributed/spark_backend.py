@@ -1,4 +1,4 @@
-"""The engine on Apache Spark: one element a partition, states cached beside the rows.
+"""The backend on Apache Spark: one element a partition, states cached beside the rows.
 
 Rows leave the JVM as Arrow batches, once. What follows are pure functions of RDD elements: a
 lost executor's share is made again by Spark from where it came.
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyspark
 from pyspark import RDD, StorageLevel
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import Column, DataFrame
@@ -22,16 +22,19 @@ from kseeds.distributed.driver import Task
 from kseeds.distributed.partition import Part
 from kseeds.distributed.preflight import check_seen, looker, missing
 from kseeds.distributed.spark_columns import Features
+from kseeds.distributed.spark_rows import block_of, part_of
 
 ONE = "a Spark executor"
 ALL = "every executor, or ship an environment that has it with spark.archives"
+TELLS = int(pyspark.__version__.partition(".")[0]) >= 4
+"""Whether an error that is raised in SQL comes as a sentence; before, as a page of Java."""
 _LEVEL = StorageLevel.MEMORY_AND_DISK
 _ABSENT = re.compile(
     r"No module named '(?:kseeds|numpy|numba|llvmlite|threadpoolctl|pyarrow)\b[^']*'"
 )
 
 
-class SparkEngine:
+class SparkBackend:
     """Runs tasks on the executors.
 
     Parameters
@@ -100,13 +103,13 @@ def check_executors(frame: DataFrame) -> None:
 @contextmanager
 def running(
     frame: DataFrame, features: Features, weights: Column | None, cache: bool
-) -> Iterator[SparkEngine]:
-    """Give an engine over the rows of a frame; let go of what it keeps afterwards."""
+) -> Iterator[SparkBackend]:
+    """Give a backend over the rows of a frame; let go of what it keeps afterwards."""
     check_executors(frame)
     chosen = [column.alias(f"x{j}") for j, column in enumerate(features.columns)]
     if weights is not None:
         chosen.append(weights.alias("w"))
-    as_array, weighted = features.as_array, weights is not None
+    names, as_array, weighted = features.names, features.as_array, weights is not None
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -114,14 +117,18 @@ def running(
             yield pa.RecordBatch.from_arrays([pa.array([block], pa.binary())], ["block"])
 
     packed = frame.select(*chosen).mapInArrow(pack, "block binary")
-    parts = _one_by_one(packed.rdd.mapPartitionsWithIndex(_join))
+
+    def join(number: int, rows: Iterable[Any]) -> Iterator[Part]:
+        yield part_of(number, [pickle.loads(row.block) for row in rows], names, as_array)
+
+    parts = _one_by_one(packed.rdd.mapPartitionsWithIndex(join))
     if cache:
         parts = parts.persist(_LEVEL)
-    engine = SparkEngine(parts)
+    backend = SparkBackend(parts)
     try:
-        yield engine
+        yield backend
     finally:
-        engine.close()
+        backend.close()
         if cache:
             parts.unpersist()
 
@@ -133,40 +140,3 @@ def _one_by_one(elements: RDD[Any]) -> RDD[Any]:
     to pickle them in batches of the same size, which takes longer than the work.
     """
     return elements._reserialize(CPickleSerializer())
-
-
-def block_of(batch: pa.RecordBatch, as_array: bool, weighted: bool) -> tuple[Any, Any, str | None]:
-    """Return the values and weights of an Arrow batch, or what is wrong with them."""
-    columns = list(batch.columns)
-    weights = columns.pop().to_numpy(zero_copy_only=False) if weighted else None
-    for column in columns:
-        if column.null_count:
-            at = column.is_null().index(True).as_py()
-            return None, None, f"X has a null at row {at}; drop or fill such rows first."
-    if not as_array:
-        arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
-        return np.stack(arrays, axis=1), weights, None
-    lengths = np.diff(columns[0].offsets.to_numpy())
-    if len(lengths) and (lengths != lengths[0]).any():
-        return None, None, "X has rows of different lengths; give every row the same length."
-    flat = columns[0].flatten()
-    if flat.null_count:
-        return None, None, "X has a null inside a row; drop or fill such rows first."
-    width = int(lengths[0]) if len(lengths) else 1
-    return flat.to_numpy(zero_copy_only=False).reshape(-1, width), weights, None
-
-
-def _join(number: int, rows: Iterable[Any]) -> Iterator[Part]:
-    """Make one part of the blocks of a partition; an empty one of none."""
-    blocks = [pickle.loads(row.block) for row in rows]
-    error = next((found for _, _, found in blocks if found is not None), None)
-    widths = {values.shape[1] for values, _, found in blocks if found is None}
-    if error is None and len(widths) > 1:
-        error = "X has rows of different lengths; give every row the same length."
-    if error is not None or not blocks:
-        yield Part(number, np.empty((0, 1)), None, error)
-        return
-    weights = None
-    if blocks[0][1] is not None:
-        weights = np.concatenate([part for _, part, _ in blocks])
-    yield Part.of(number, np.concatenate([values for values, _, _ in blocks]), weights)

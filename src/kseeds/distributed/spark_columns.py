@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     ShortType,
 )
 
-from kseeds.inputs.tables import float_dtype
+from kseeds.inputs.containers import float_dtype
 
 _DTYPES: dict[type[DataType], Any] = {
     ByteType: np.int8,
@@ -38,6 +38,8 @@ class Features:
 
     Attributes
     ----------
+    names : list of str
+        What the user calls the columns, for messages.
     columns : list of Column
         One numeric column a coordinate, or a single column of arrays.
     as_array : bool
@@ -48,6 +50,7 @@ class Features:
         The precision in which the rows are computed.
     """
 
+    names: list[str]
     columns: list[Column]
     as_array: bool
     width: int | None
@@ -83,11 +86,12 @@ def features_of(frame: DataFrame, features: Any) -> Features:
         array = column_of(features)
         if isinstance(kind.elementType, DecimalType):
             array = array.cast("array<double>")
-        return Features([array], True, None, _precision(kind.elementType))
+        return Features([features], [array], True, None, _precision(kind.elementType))
     if type(kind).__name__ == "VectorUDT":
         from pyspark.ml.functions import vector_to_array
 
-        return Features([vector_to_array(column_of(features))], True, None, np.dtype(np.float64))
+        array = vector_to_array(column_of(features))
+        return Features([features], [array], True, None, np.dtype(np.float64))
     if isinstance(kind, NumericType):
         return _numbers([features], [kind])
     raise TypeError(
@@ -101,7 +105,7 @@ def _numbers(names: Any, kinds: list[DataType]) -> Features:
         column_of(name).cast("double") if isinstance(kind, DecimalType) else column_of(name)
         for name, kind in zip(names, kinds, strict=True)
     ]
-    return Features(columns, False, len(columns), _precision(*kinds))
+    return Features(list(names), columns, False, len(columns), _precision(*kinds))
 
 
 def _precision(*kinds: DataType) -> np.dtype[Any]:

@@ -9,8 +9,8 @@ from kseeds.inputs.arguments import (
     check_random_state,
     check_threads,
 )
-from kseeds.inputs.kept import kept_unless_it_returns
-from kseeds.inputs.keywords import check_options
+from kseeds.inputs.generator_state import restored_on_error
+from kseeds.inputs.keywords import check_options, with_hints
 from kseeds.inputs.points import Prepared, prepare_like, prepare_points, prepare_together
 from kseeds.inputs.problem import Problem, prepare_problem
 from kseeds.inputs.weights import Weights, check_weights
@@ -28,9 +28,10 @@ __all__ = [
     "check_random_state",
     "check_threads",
     "check_weights",
-    "kept_unless_it_returns",
     "prepare_like",
     "prepare_points",
     "prepare_problem",
     "prepare_together",
+    "restored_on_error",
+    "with_hints",
 ]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FAMILIES, Dissimilarity
-from kseeds.inputs.tables import to_array
+from kseeds.distances.metrics import METRICS, Dissimilarity
+from kseeds.inputs.containers import to_array
 from kseeds.messages import shown
 from kseeds.runtime.threads import default_threads
 from kseeds.sampling.streams import RandomState, Stream
@@ -48,13 +48,13 @@ def check_positive(name: str, value: Any) -> float:
 
 def check_metric(metric: Any) -> str | Dissimilarity:
     """Return the name of a known metric, or a function of two rows."""
-    if isinstance(metric, str) and metric in FAMILIES:
+    if isinstance(metric, str) and metric in METRICS:
         return metric
     if callable(metric):
         function: Dissimilarity = metric
         return function
     raise ValueError(
-        f"metric={shown(metric)} is unknown; use one of {', '.join(FAMILIES)}, or a function of "
+        f"metric={shown(metric)} is unknown; use one of {', '.join(METRICS)}, or a function of "
         "two rows."
     )
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.names import column_labels, place_of
+from kseeds.inputs.places import column_labels, place_of
 from kseeds.runtime.memmap import contiguous
 
 _ROWS = 4096
 """Rows looked at a time; only ever on the way to an error."""
 
 
-def not_finite(values: npt.NDArray[Any], name: str, source: Any = None) -> ValueError:
+def not_finite(values: npt.NDArray[Any], name: str, labels: list[Any] | None = None) -> ValueError:
     """Return the error for rows with NaN or infinite values, of which there is at least one.
 
     Parameters
@@ -23,8 +23,8 @@ def not_finite(values: npt.NDArray[Any], name: str, source: Any = None) -> Value
         The rows.
     name : str
         The argument they came in.
-    source : object
-        What the user passed, which may have names for its columns.
+    labels : list, optional
+        The names of their columns.
     """
     first: tuple[int, int] | None = None
     rows, kinds = 0, set()
@@ -39,14 +39,17 @@ def not_finite(values: npt.NDArray[Any], name: str, source: Any = None) -> Value
             row, column = (int(at[0]) for at in np.nonzero(bad))
             first = lo + row, column
     assert first is not None
-    place = place_of(first, column_labels(source))
-    if rows == 1:
-        found = f"{values[first]} at {place}"
-    elif len(kinds) == 1:
-        found = f"{values[first]} in {rows} rows, first at {place}"
-    else:
+    place = place_of(first, labels)
+    if len(kinds) > 1 and rows > 1:
         found = f"nan or infinite values in {rows} rows, first {values[first]} at {place}"
+    else:
+        found = counted(str(values[first]), rows, place)
     return ValueError(f"{name} has {found}; drop or fill such rows first.")
+
+
+def counted(what: str, rows: int, first: str) -> str:
+    """Return "nan at row 3" for a single row, and for more how many and where the first is."""
+    return f"{what} at {first}" if rows == 1 else f"{what} in {rows} rows, first at {first}"
 
 
 def cast(

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.names import column_labels, column_name
-from kseeds.inputs.numeric import (
+from kseeds.inputs.dtypes import (
     check_dense,
     first_not_a_number,
     float_dtype,
     from_objects,
     not_an_array,
 )
+from kseeds.inputs.places import column_labels, column_name
 from kseeds.messages import shown
 
 _LONG = np.dtype(np.longdouble)

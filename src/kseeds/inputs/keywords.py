@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 from kseeds.messages import shown
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 _COMMON = (
     "sample_weight", "metric", "initial_centers", "random_state", "algorithm", "n_threads",
     "progress",
 )  # fmt: skip
-KEYWORDS = {
+KEYWORDS: dict[str, Collection[str]] = {
     "kmeans_plusplus": _COMMON,
     "kmeans_parallel": ("oversampling", "rounds", *_COMMON),
 }
-"""The keywords of the public functions."""
+"""The keywords of the public functions; `with_hints` adds those of the functions it is given."""
 
 _ELSEWHERE = {
     "n_jobs": "n_threads",
@@ -35,8 +40,19 @@ _ELSEWHERE = {
     "distance": "metric",
     "method": "algorithm",
     "verbose": "progress",
+    "k": "n_clusters",
+    "n_centers": "n_clusters",
+    "x": "frame",
+    "data": "frame",
+    "df": "frame",
 }
-"""What other libraries call the same thing."""
+"""What other libraries, or our own functions for other data, call the same thing."""
+
+_ON_CLUSTERS = {
+    "n_threads": "the cluster decides how many threads there are.",
+    "algorithm": "there is one algorithm on a cluster.",
+}
+"""What the functions in memory have and those of kseeds.dask and kseeds.spark cannot have."""
 
 Options = Mapping[str, Collection[Any]]
 """The keywords that only one algorithm has, with their possible values."""
@@ -87,12 +103,35 @@ def _elsewhere(
     return f"is not an option of algorithm={algorithm!r}, which has {offer}; {holders} has it"
 
 
-def _unknown(function: str, name: str, options: Collection[str]) -> TypeError:
+def with_hints(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a public function suggest the right name for a keyword that it does not have."""
+    home = function.__module__
+    prefix = f"{home}." if home in ("kseeds.dask", "kseeds.spark") else ""
+    title = f"{prefix}{function.__name__}"
+    KEYWORDS[title] = tuple(signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: _P.args, **keywords: _P.kwargs) -> _T:
+        for name in keywords:
+            if name not in KEYWORDS[title]:
+                raise _unknown(title, name)
+        return function(*args, **keywords)
+
+    return checked
+
+
+def _unknown(function: str, name: str, options: Collection[str] = ()) -> TypeError:
     own = [*KEYWORDS[function], *options]
-    other = next((one for one in KEYWORDS if name in KEYWORDS[one]), None)
-    meant = _ELSEWHERE.get(name.lower())
-    close = [meant] if meant in own else get_close_matches(name.lower(), own, n=1)
-    if other is not None:
+    prefix = function.rpartition(".")[0]
+    siblings = [one for one in KEYWORDS if one.rpartition(".")[0] == prefix]
+    other = next((one for one in siblings if name in KEYWORDS[one]), None)
+    meant = _ELSEWHERE.get(name.lower(), name)
+    close = get_close_matches(name.lower(), own, n=1)
+    if meant in own:
+        remedy = f"use {meant}."
+    elif prefix and meant in _ON_CLUSTERS:
+        remedy = _ON_CLUSTERS[meant]
+    elif other is not None:
         remedy = f"it is a keyword of {other}."
     elif close:
         remedy = f"use {close[0]}."

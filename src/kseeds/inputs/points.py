@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import metrics
-from kseeds.distances.metrics import Dissimilarity, Family, FloatArray, Metric
+from kseeds.distances.metrics import Dissimilarity, FloatArray, Metric
 from kseeds.inputs.arguments import check_metric
+from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.finite import cast, not_finite
-from kseeds.inputs.tables import float_dtype, to_array
+from kseeds.inputs.places import column_labels
 from kseeds.runtime.memmap import contiguous
 
 _BLOCK_BYTES = 1 << 20
@@ -51,7 +52,7 @@ class Prepared:
     @property
     def exact(self) -> FloatArray:
         """The rows for `kseeds.distances.underflow`: unscaled, but normalised or embedded."""
-        return self.points if self.metric.family is Family.ARC else self.values
+        return self.points if self.metric.is_embedded else self.values
 
 
 def prepare_points(X: Any, metric: Any, *, name: str = "X") -> Prepared:
@@ -153,7 +154,7 @@ def two_dimensional(
         remedy = (
             f"use {name}.reshape(-1, 1) for one column of data"
             if array.ndim == 1
-            else "pass one row a point and one column a feature"
+            else "pass one row per point and one column per feature"
         )
         raise ValueError(f"{name} has {array.ndim} dimensions, not 2; {remedy}.")
     if array.ndim != 2 or array.shape[1] == 0 or (array.shape[0] == 0 and not allow_empty):
@@ -163,15 +164,30 @@ def two_dimensional(
     return array
 
 
-def check_values(values: FloatArray, metric: str | Dissimilarity, name: str) -> float:
-    """Refuse what no distance can be computed of; return the largest absolute value."""
-    largest = _largest_finite(values, name)
+def check_values(
+    values: FloatArray, metric: str | Dissimilarity, name: str, labels: list[Any] | None = None
+) -> float:
+    """Refuse what no distance can be computed of; return the largest absolute value.
+
+    ``labels`` are the names of the columns, for messages.
+    """
+    largest = _largest(values)
+    if math.isnan(largest):
+        raise not_finite(values, name, labels)
     _check_domain(values, metric, name)
     return largest
 
 
 def _largest_finite(values: FloatArray, name: str, source: Any = None) -> float:
     """Return the largest absolute value; refuse NaN and infinity with their place."""
+    largest = _largest(values)
+    if math.isnan(largest):
+        raise not_finite(values, name, column_labels(source))
+    return largest
+
+
+def _largest(values: FloatArray) -> float:
+    """Return the largest absolute value, or NaN if a value is not finite."""
     rows = max(1, _BLOCK_BYTES // (values.shape[1] * values.itemsize))
     largest = 0.0
     for lo in range(0, len(values), rows):
@@ -179,35 +195,12 @@ def _largest_finite(values: FloatArray, name: str, source: Any = None) -> float:
         # A NaN anywhere makes both extremes NaN, so two reductions see everything.
         high, low = float(block.max()), float(block.min())
         if not (math.isfinite(high) and math.isfinite(low)):
-            raise not_finite(values, name, source)
+            return math.nan
         largest = max(largest, high, -low)
     return largest
 
 
 def _check_domain(values: FloatArray, metric: str | Dissimilarity, name: str) -> None:
-    if metric == "angular":
-        for lo in range(0, len(values), 65536):
-            empty = np.flatnonzero(~values[lo : lo + 65536].any(axis=1))
-            if len(empty):
-                raise ValueError(
-                    f"{name} has a zero vector at row {lo + empty[0]}, which has no direction; "
-                    "metric='angular' needs it dropped."
-                )
-    if metric == "haversine":
-        if values.shape[1] != 2:
-            raise ValueError(
-                f"{name} has {values.shape[1]} columns; metric='haversine' takes two, latitude "
-                "and longitude in radians."
-            )
-        limits = np.array([0.5 * np.pi, 2.0 * np.pi]) * (1.0 + 1e-6)
-        for lo in range(0, len(values), 65536):
-            beyond = np.abs(values[lo : lo + 65536]) > limits
-            if not beyond.any():
-                continue
-            row, column = (int(at[0]) for at in np.nonzero(beyond))
-            row += lo
-            raise ValueError(
-                f"{name} has {values[row, column]} at row {row}, column {column}, which is no "
-                f"{('latitude', 'longitude')[column]} in radians; convert degrees with "
-                "numpy.radians."
-            )
+    embedding = metrics.definition_of(metric).embedding
+    if embedding is not None:
+        embedding.check(values, name, str(metric))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.metrics import FloatArray, Metric, definition_of
 from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
 from kseeds.inputs.points import Prepared, prepare_together
 from kseeds.inputs.weights import Weights, check_weights
@@ -81,9 +81,8 @@ def prepare_problem(
     state = known_random_state(random_state)
     threads = check_threads(n_threads)
     shown = progress_for(progress)
-    # A sum of squares or of absolute values cannot hide a NaN or an overflow; a single seed
-    # is drawn without looking at the values at all.
-    check_values = check_values or k == 1 or metric not in ("euclidean", "manhattan")
+    # A single seed is drawn without looking at the values at all.
+    check_values = check_values or k == 1 or not definition_of(metric).shows_bad_values
     prepared, initial = prepare_together(
         X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
         same_units=True,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.inputs.tables import to_array
+from kseeds.inputs.containers import to_array
 from kseeds.sampling.clocks import NORMAL, log_weights
 
 

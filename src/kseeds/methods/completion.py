@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import underflow
-from kseeds.distances.metrics import FloatArray, Kind
+from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.problem import Problem
 from kseeds.inputs.weights import Weights
@@ -30,7 +30,7 @@ def draw_by_small_masses(
     points: FloatArray,
     weights: npt.NDArray[np.float64] | None,
     centers: FloatArray,
-    kind: Kind,
+    metric: Metric,
     wanted: int,
     stream: Stream,
 ) -> npt.NDArray[np.int64]:
@@ -44,15 +44,15 @@ def draw_by_small_masses(
         Their weights, of any size.
     centers : ndarray
         The centres so far, likewise; at least one.
-    kind : Family or callable
-        The metric.
+    metric : Metric
+        The distance.
     wanted : int
         How many rows to draw.
     stream : Stream
         The randomness of the call.
     """
     uniforms = stream.uniforms(Purpose.SMALL, 0, 0, wanted)
-    _, gaps = underflow.nearest(points, centers, kind)
+    _, gaps = underflow.nearest(points, centers, metric)
     drawn: list[int] = []
     while len(drawn) < wanted:
         mass, _ = underflow.scaled_masses(gaps, weights)
@@ -63,7 +63,7 @@ def draw_by_small_masses(
         row = int(np.searchsorted(reached, target, side="right"))
         row = min(row, int(np.flatnonzero(mass)[-1]))  # rounding may lead past the last
         drawn.append(row)
-        found = underflow.distances(points, points[row], kind)
+        found = underflow.distances(points, points[row], metric)
         gaps.put(found.less_than(gaps), found)
     return np.array(drawn, dtype=np.int64)
 
@@ -76,20 +76,25 @@ def complete(
     warn: Callable[[Problem, int], None],
 ) -> npt.NDArray[np.int64]:
     """Return the rows drawn, completed to as many as were asked for."""
-    indices, points, kind = drawn.indices, problem.points, problem.metric.kind
+    indices, points, metric = drawn.indices, problem.points, problem.metric
     missing = problem.n_clusters - len(indices)
     if missing == 0:
         return indices
     centers = np.concatenate([problem.initial, points[indices]])
     with Workers(problem.n_threads) as workers:
-        nearest = nearest_of_all(points, problem.metric, drawn.nearest, centers, workers)
+        nearest = nearest_of_all(points, metric, drawn.nearest, centers, workers)
     values, centers = prepared.exact, exact_centers(prepared, problem.initial, indices)
-    rows = underflow.apart(values, centers, nearest.labels, kind)
+    rows = underflow.apart(values, centers, nearest.labels, metric)
     exact = weights.exact
     if exact is not None:
         rows = rows[exact[rows] > 0.0]
     places = draw_by_small_masses(
-        values[rows], None if exact is None else exact[rows], centers, kind, missing, problem.stream
+        values[rows],
+        None if exact is None else exact[rows],
+        centers,
+        metric,
+        missing,
+        problem.stream,
     )
     drawn.work.distances += len(rows) * (len(centers) + len(places))
     indices = np.concatenate([indices, rows[places]])

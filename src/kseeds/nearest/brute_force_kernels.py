@@ -18,7 +18,7 @@ _place_of = inlined(place_of)
 @inlined
 def catch_up_tile(
     points: Any, centers: Any, known: int, chosen: Any, size: int, tile: Any, sums: Any,
-    best: Any, near: Any, bounds: Any, labels: Any, met: Any,
+    best: Any, near: Any, bounds: Any, labels: Any, n_compared: Any,
 ) -> int:  # fmt: skip
     """Let up to 64 chosen rows, laid out as columns, meet the centres one after the other.
 
@@ -28,9 +28,9 @@ def catch_up_tile(
     oldest, pairs = known, 0
     for c in range(size):
         i = chosen[c]
-        pairs += known - met[i]
+        pairs += known - n_compared[i]
         best[c], near[c] = bounds[i], labels[i]
-        oldest = min(oldest, met[i])
+        oldest = min(oldest, n_compared[i])
         for j in range(points.shape[1]):
             tile[_place_of(j, points.shape[1]), c] = points[i, j]
     best[size:] = 0.0  # nothing is nearer: columns without a row never ask for more
@@ -42,34 +42,41 @@ def catch_up_tile(
                 near[c] = s if nearer else near[c]
     for c in range(size):
         i = chosen[c]
-        bounds[i], labels[i], met[i] = best[c], near[c], known
+        bounds[i], labels[i], n_compared[i] = best[c], near[c], known
     return pairs
 
 
 @inlined
 def catch_up_row(
-    points: Any, i: int, centers: Any, known: int, family: int, bounds: Any, labels: Any, met: Any
+    points: Any,
+    i: int,
+    centers: Any,
+    known: int,
+    family: int,
+    bounds: Any,
+    labels: Any,
+    n_compared: Any,
 ) -> int:
     """Let one row meet the centres it has not met, by any metric."""
-    pairs = known - met[i]
-    for s in range(met[i], known):
+    pairs = known - n_compared[i]
+    for s in range(n_compared[i], known):
         distance = squared_distance(points, i, centers, s, family)
         if distance < bounds[i]:
             bounds[i], labels[i] = distance, s
-    met[i] = known
+    n_compared[i] = known
     return pairs
 
 
 @kernel
 def brute_force(
     points: Any, start: int, stop: int, centers: Any, family: int,
-    bounds: Any, labels: Any, met: Any,
+    bounds: Any, labels: Any, n_compared: Any,
 ) -> int:  # fmt: skip
     """Let rows ``start`` to ``stop`` meet all centres; ties keep the earlier."""
     known, pairs = centers.shape[0], 0
     if family != EUCLIDEAN:
         for i in range(start, stop):
-            pairs += catch_up_row(points, i, centers, known, family, bounds, labels, met)
+            pairs += catch_up_row(points, i, centers, known, family, bounds, labels, n_compared)
         return pairs
     tile = np.zeros((points.shape[1], COLUMNS), points.dtype)
     sums = np.empty(COLUMNS, points.dtype)
@@ -81,6 +88,6 @@ def brute_force(
         for c in range(size):
             chosen[c] = first + c
         pairs += catch_up_tile(
-            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, met
+            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, n_compared
         )
     return pairs

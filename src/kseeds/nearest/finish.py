@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import underflow
-from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.weights import Weights
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import CatchUp
+from kseeds.nearest.update import NearestUpdater
 from kseeds.results import Finished
 from kseeds.runtime.threads import Workers
 
@@ -57,9 +57,9 @@ def nearest_of_all(
 
     ``nearest`` is what is known of the first few, and is left as it is.
     """
-    state = Nearest.unmet(points) if nearest is None else nearest.copy()
-    oldest = state.met if state.met_by_row is None else int(state.met_by_row.min())
-    engine = CatchUp(points, metric, workers, len(centers) - oldest)
+    state = Nearest.empty(points) if nearest is None else nearest.copy()
+    oldest = state.n_compared if state.compared_by_row is None else int(state.compared_by_row.min())
+    engine = NearestUpdater(points, metric, workers, len(centers) - oldest)
     engine.meet(state, centers)
     return state
 
@@ -90,11 +90,11 @@ def _in_user_units(
 
     done = workers.over_blocks(task, len(squared))
     mass, small = sum(part for part, _ in done), np.concatenate([rows for _, rows in done])
-    small, found = underflow.settle_small(prepared.exact, exact_centers, metric.kind, small, labels)
+    small, found = underflow.settle_small(prepared.exact, exact_centers, metric, small, labels)
     if len(small):
         with np.errstate(over="ignore", under="ignore"):
             distances[small] = found.values()
-    if mass >= underflow.least_mass(squared, weights.scaled):
+    if mass >= underflow.least_mass(squared, weights.scaled, metric):
         return labels, distances, underflow.product(mass, weights.scale, scale, scale)
     shift = math.frexp(scale)[1] - 1  # a power of two
     gaps = underflow.Lengths.of(np.sqrt(squared.astype(np.float64)), shift)
@@ -108,6 +108,5 @@ def exact_centers(
     prepared: Prepared, others: FloatArray, indices: npt.NDArray[np.int64] | None = None
 ) -> FloatArray:
     """Return centres in the form of ``prepared.exact``: the ``others``, prepared, and some rows."""
-    is_unscaled = prepared.metric.family is not Family.ARC
-    first = prepared.others if is_unscaled else others
+    first = others if prepared.metric.is_embedded else prepared.others
     return first if indices is None else np.concatenate([first, prepared.exact[indices]])

@@ -43,7 +43,7 @@ class Products:
         How many pairs of the last batch were computed difference by difference.
     """
 
-    opened = 0
+    exact_evaluations = 0
 
     def __init__(self, points: FloatArray, metric: Metric, middle: npt.NDArray[np.float64]) -> None:
         self._points, self._metric = points, metric
@@ -69,7 +69,7 @@ class Products:
 
         Returns the distances computed and 0 nodes visited.
         """
-        self.opened = 0
+        self.exact_evaluations = 0
         for first, last in blocks_of(len(centers), _CENTERS):
             self._improve(centers[first:last], offset + first, squared, labels, workers)
         return len(centers) * len(self._points), 0
@@ -113,7 +113,7 @@ class Products:
             return computed
 
         with one_blas_thread():
-            self.opened += sum(workers.over_blocks(task, len(self._points), _TASK_ROWS))
+            self.exact_evaluations += sum(workers.over_blocks(task, len(self._points), _TASK_ROWS))
 
 
 def norms_about(rows: FloatArray, middle: FloatArray) -> npt.NDArray[np.float64]:

@@ -35,36 +35,36 @@ def improve_block(
     earlier. Returns how many distances of whole rows were computed.
     """
     rows = table.shape[0]
-    champions = np.empty(rows, np.int64)
+    best_candidates = np.empty(rows, np.int64)
     limit = np.empty(1, table.dtype)
     lanes = np.empty(COLUMNS, table.dtype)
     waiting = np.empty(rows, np.int64)
     count = 0
     for b in range(rows):
         _set_limit(limit, squared[start + b], relative, stretch, slack[b], low[b])
-        champions[b] = _least_entry(table, shifts, b, limit[0], lanes)
-        if champions[b] >= 0:
+        best_candidates[b] = _least_entry(table, shifts, b, limit[0], lanes)
+        if best_candidates[b] >= 0:
             waiting[count] = b
             count += 1
     computed = count
     for at in range(count):
         b = waiting[at]
-        i, champion = start + b, champions[b]
+        i, best_candidate = start + b, best_candidates[b]
         best, near = squared[i], -1  # ties with what the row had before change nothing
-        exact = sum_of_squares(points, i, centers, champion)
+        exact = sum_of_squares(points, i, centers, best_candidate)
         if exact < best:
-            best, near = exact, champion
+            best, near = exact, best_candidate
         _set_limit(limit, best, relative, stretch, slack[b], low[b])
         most = limit[0]
         for g in range(table.shape[1]):
             hits = 0
             for c in range(COLUMNS):
                 hits += table[b, g, c] <= most
-            if hits == 0 or (hits == 1 and g == champion // COLUMNS):
+            if hits == 0 or (hits == 1 and g == best_candidate // COLUMNS):
                 continue
             for c in range(COLUMNS):
                 k = g * COLUMNS + c
-                if table[b, g, c] > limit[0] or k == champion:
+                if table[b, g, c] > limit[0] or k == best_candidate:
                     continue
                 computed += 1
                 exact = sum_of_squares(points, i, centers, k)

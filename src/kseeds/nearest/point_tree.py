@@ -66,7 +66,7 @@ class PointTree:
         How many pairs of the last batch were computed on whole rows.
     """
 
-    opened = 0
+    exact_evaluations = 0
 
     def __init__(
         self, points: FloatArray, metric: Metric, workers: Workers, sketch: Sketch | None = None
@@ -99,7 +99,7 @@ class PointTree:
 
         Returns the distances computed and the nodes visited.
         """
-        self.opened, visited = 0, 0
+        self.exact_evaluations, visited = 0, 0
         # A task is one tree and one part of the batch: few centres, in case nothing is pruned, and
         # more when that has turned out to take no time. So an interrupt is heard soon.
         pair = 0.1 + (0.04 if self._sketch is None else 0.2) * self._rows.shape[1]
@@ -108,11 +108,11 @@ class PointTree:
         while first < len(centers):
             part, started = centers[first : first + size], time.perf_counter()
             computed, more = self._improve(part, offset + first, squared, labels, workers)
-            self.opened, visited = self.opened + computed, visited + more
+            self.exact_evaluations, visited = self.exact_evaluations + computed, visited + more
             first += len(part)
             task = (time.perf_counter() - started) * workers.n_threads / trees
             size *= 4 if 1e9 * task < 0.2 * _TASK_NS else 1
-        return self.opened, visited
+        return self.exact_evaluations, visited
 
     def _improve(
         self,

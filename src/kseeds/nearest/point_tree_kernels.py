@@ -63,10 +63,10 @@ def _filter(
         smallest = _box_sums(lower, upper, t, columns, first, int(sketched), nearest, farthest)
         if smallest < least:
             group, least = first, smallest
-    champion = group
-    while farthest[champion] > least:
-        champion += 1
-    champion = items[champion]
+    best_candidate = group
+    while farthest[best_candidate] > least:
+        best_candidate += 1
+    best_candidate = items[best_candidate]
     reach = min(largest, widened(np.float64(least), relative, absolute))
     limit = widened(reach, relative, absolute)
     kept = 0
@@ -81,7 +81,7 @@ def _filter(
             for k in range(kept):
                 kept_columns[j, k] = columns[j, places[k]]
             kept_columns[j, kept:whole] = np.inf
-    return kept, champion
+    return kept, best_candidate
 
 
 @inlined
@@ -97,7 +97,7 @@ def _largest_of(values: Any, others: Any, room: Any) -> Any:
 
 @inlined
 def _search_leaf(
-    centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any, base: int,
+    centers: Any, items: Any, count: int, best_candidate: int, nearest: Any, tiles: Any, base: int,
     rows: int, offset: int, relative: float, picked: Any, gaps: Any, sums: Any, caps: Any,
     best: Any, near: Any,
 ) -> int:  # fmt: skip
@@ -106,10 +106,10 @@ def _search_leaf(
     The most promising centre is looked at first, for a cap on what can still be nearest. Then
     those near the box are met, which lowers the cap, and then what is left below it.
     """
-    squares(centers, champion, tiles, base, best, sums)
+    squares(centers, best_candidate, tiles, base, best, sums)
     stretch = best.dtype.type(1.0 + 2.0 * relative)
     limit = _largest_of(sums, best, caps) * stretch
-    met, low = 0, -stretch
+    n_compared, low = 0, -stretch
     for share in (_NEARER, 1.0):
         high = limit * best.dtype.type(share)
         left = 0
@@ -122,11 +122,11 @@ def _search_leaf(
             other = min(k + 1, left - 1)  # the last one may meet them twice
             if min(gaps[k], gaps[other]) <= limit:
                 s, r = picked[k], picked[other]
-                met += 1 + (r != s)
+                n_compared += 1 + (r != s)
                 _meet(centers, s, r, tiles, base, offset + s, offset + r, best, near)
         limit = min(limit, _largest_of(best, best, caps) * stretch)
         low = high
-    return met * rows
+    return n_compared * rows
 
 
 @inlined
@@ -171,8 +171,8 @@ def _meet_in_sketch(
 
 @inlined
 def _search_sketched_leaf(
-    sketches: Any, centers: Any, items: Any, count: int, champion: int, nearest: Any, tiles: Any,
-    base: int, points: Any, order: Any, start: int, rows: int, offset: int, relative: float,
+    sketches: Any, centers: Any, items: Any, count: int, best_candidate: int, nearest: Any,
+    tiles: Any, base: int, points: Any, order: Any, start: int, rows: int, offset: int, relative: float,
     absolute: float, sums: Any, limits: Any, best: Any, near: Any, places: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a list of centres, the most promising one first."""
@@ -186,10 +186,10 @@ def _search_sketched_leaf(
             for c in range(rows):
                 limit = max(limit, np.float64(best[c]))
             limit = widened(limit, relative, absolute)
-        if k >= 0 and (nearest[k] > limit or items[k] == champion):
+        if k >= 0 and (nearest[k] > limit or items[k] == best_candidate):
             continue
         computed += _meet_in_sketch(
-            sketches, centers, champion if k < 0 else items[k], tiles, base, points,
+            sketches, centers, best_candidate if k < 0 else items[k], tiles, base, points,
             order, start, rows, offset, relative, absolute, sums, limits, best, near, places,
         )  # fmt: skip
     return computed
@@ -261,7 +261,7 @@ def improve(
             continue
         visited += 1
         leaf = t - leaves + 1
-        length, champion = _filter(
+        length, best_candidate = _filter(
             lists[depth - 1], columns[depth - 1], lengths[depth - 1], lists[depth],
             columns[depth], nearest, farthest, places, lower, upper, t, leaf >= 0, largest[t],
             points is not None, relative, absolute,
@@ -283,12 +283,12 @@ def improve(
                 best[c], near[c] = kept[start + c], -1
             if points is None:
                 computed += _search_leaf(
-                    sketches, lists[depth], length, champion, nearest, tiles, base, rows, offset,
-                    relative, places, farthest, sums, caps, best, near,
+                    sketches, lists[depth], length, best_candidate, nearest, tiles, base, rows,
+                    offset, relative, places, farthest, sums, caps, best, near,
                 )  # fmt: skip
             else:
                 computed += _search_sketched_leaf(
-                    sketches, centers, lists[depth], length, champion, nearest, tiles, base,
+                    sketches, centers, lists[depth], length, best_candidate, nearest, tiles, base,
                     points, order, start, rows, offset, relative, absolute, sums, limits, best,
                     near, open_rows,
                 )  # fmt: skip

@@ -41,7 +41,7 @@ class FlatSketch:
         How many pairs of the last batch were computed on whole rows.
     """
 
-    opened = 0
+    exact_evaluations = 0
 
     def __init__(self, points: FloatArray, metric: Metric, workers: Workers, axes: Axes) -> None:
         self._points, self._metric = points, metric
@@ -93,5 +93,5 @@ class FlatSketch:
 
         # As if nothing could be ruled out: an interrupt waits for a task.
         rows = rows_for(m * (0.1 + 0.025 * r + 0.2 * centers.shape[1]), most=_TASK_ROWS)
-        self.opened = sum(workers.over_blocks(task, len(self._points), rows))
-        return self.opened, 0
+        self.exact_evaluations = sum(workers.over_blocks(task, len(self._points), rows))
+        return self.exact_evaluations, 0

@@ -36,32 +36,32 @@ def _set_limit(limits: Any, c: int, best: float, relative: float, slack: float) 
 @inlined
 def _champion(table: Any, c: int, group: int) -> int:
     """Return the column of a group whose sketch is nearest to that of row c."""
-    champion = group * LANES
-    least = table[champion, c]
-    for k in range(champion + 1, group * LANES + LANES):
+    best_candidate = group * LANES
+    least = table[best_candidate, c]
+    for k in range(best_candidate + 1, group * LANES + LANES):
         less = table[k, c] < least
-        champion, least = (k if less else champion), (table[k, c] if less else least)
-    return champion
+        best_candidate, least = (k if less else best_candidate), (table[k, c] if less else least)
+    return best_candidate
 
 
 @inlined
 def _settle(
     points: Any, i: int, centers: Any, first: int, table: Any, leasts: Any, c: int, groups: int,
-    champion: int, offset: int, relative: float, slack: float, limits: Any, squared: Any,
+    best_candidate: int, offset: int, relative: float, slack: float, limits: Any, squared: Any,
     labels: Any,
 ) -> int:  # fmt: skip
     """Let row i meet what its sketch leaves open; return the distances computed."""
     best, near, looked = squared[i], -1, 1  # ties with what the row had before change nothing
-    exact = sum_of_squares(points, i, centers, champion)
+    exact = sum_of_squares(points, i, centers, best_candidate)
     if exact < best:
-        best, near = exact, champion
+        best, near = exact, best_candidate
         _set_limit(limits, c, best, relative, slack)
     for g in range(groups):
         if leasts[g, c] > limits[c]:
             continue
         for s in range(g * LANES, (g + 1) * LANES):
             k = first + s
-            if table[s, c] > limits[c] or k == champion:
+            if table[s, c] > limits[c] or k == best_candidate:
                 continue
             looked += 1
             exact = sum_of_squares(points, i, centers, k)
@@ -119,9 +119,9 @@ def improve_rows(
             least[0] = touched
             for at in range(count):
                 c = waiting[at]
-                champion = first + _champion(table, c, chosen[c])
+                best_candidate = first + _champion(table, c, chosen[c])
                 computed += _settle(
-                    points, base + c, centers, first, table, leasts, c, groups, champion, offset,
-                    relative, slack[base + c], limits, squared, labels,
+                    points, base + c, centers, first, table, leasts, c, groups, best_candidate,
+                    offset, relative, slack[base + c], limits, squared, labels,
                 )  # fmt: skip
     return computed

@@ -52,7 +52,7 @@ class Axes:
         """Return the same with the first ``count`` axes only."""
         return Axes(self.middle, self.axes[:, :count], self.shares[:count])
 
-    def left_out_by(self, count: int) -> float:
+    def unexplained(self, count: int) -> float:
         """Return the share of the variance that the first ``count`` axes leave out."""
         return 1.0 - float(self.shares[:count].sum())
 

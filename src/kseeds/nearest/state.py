@@ -19,11 +19,11 @@ class Nearest:
 
     squared: FloatArray
     labels: npt.NDArray[np.int32]
-    met: int
-    met_by_row: npt.NDArray[np.int32] | None = None
+    n_compared: int
+    compared_by_row: npt.NDArray[np.int32] | None = None
 
     @classmethod
-    def unmet(cls, points: FloatArray) -> Nearest:
+    def empty(cls, points: FloatArray) -> Nearest:
         """Return the state of rows that have met no centre yet."""
         n = len(points)
         squared = np.full(n, np.inf, dtype=points.dtype)
@@ -31,5 +31,5 @@ class Nearest:
 
     def copy(self) -> Nearest:
         """Return a copy that may be changed."""
-        by_row = None if self.met_by_row is None else self.met_by_row.copy()
-        return Nearest(self.squared.copy(), self.labels.copy(), self.met, by_row)
+        by_row = None if self.compared_by_row is None else self.compared_by_row.copy()
+        return Nearest(self.squared.copy(), self.labels.copy(), self.n_compared, by_row)

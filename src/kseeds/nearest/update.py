@@ -24,8 +24,8 @@ from kseeds.runtime.threads import Workers, blocks_of, rows_for
 if TYPE_CHECKING:
     from kseeds.nearest.projection import Axes
 
-WAYS = ("plain", "brute", "tree", "sketch", "flat", "product", "vantage")
-_PLANS = ("tree", "sketch", "flat", "product", "vantage")
+STRATEGIES = ("plain", "brute", "tree", "projected_tree", "projected_scan", "gemm", "vantage")
+_PLANS = ("tree", "projected_tree", "projected_scan", "gemm", "vantage")
 """Ways that are more than brute force; all but the last are Euclidean."""
 
 _PLAIN_ENTRIES = 1 << 19
@@ -34,7 +34,13 @@ _PLAIN_CENTERS = 8192
 _TREE_DIMENSIONS = 8
 _TREE_COST = (45.0, 9.0)
 """Nanoseconds a row of building a tree, and of a batch of few centres."""
-_BATCH_PAYS = {"tree": 10.0, "sketch": 150.0, "flat": 20.0, "product": 100.0, "vantage": 1000.0}
+_BATCH_PAYS = {
+    "tree": 10.0,
+    "projected_tree": 150.0,
+    "projected_scan": 20.0,
+    "gemm": 100.0,
+    "vantage": 1000.0,
+}
 """Nanoseconds a row that brute force must take with one batch for the rest to be used."""
 _SKETCH_TREE_PAYS = 900.0
 """As for trees, beside what it takes to find axes, several times over: it may be for nothing."""
@@ -53,14 +59,20 @@ _AXES_COST = 40_000.0
 _TREE_ROWS = 8192
 _FEW = 16
 """Centres too few to judge by: one of them is the nearest whatever the structure."""
-_USELESS = {"tree": 0.25, "sketch": 0.25, "flat": 0.25, "product": 0.1, "vantage": 0.7}
+_USELESS = {
+    "tree": 0.25,
+    "projected_tree": 0.25,
+    "projected_scan": 0.25,
+    "gemm": 0.1,
+    "vantage": 0.7,
+}
 """Share of all distances from which on a way is given up: the data has no structure."""
 
 
 class _Plan(Protocol):
     """What is prepared once and then lets the rows meet batches of centres."""
 
-    opened: int
+    exact_evaluations: int
 
     def improve(
         self,
@@ -73,7 +85,7 @@ class _Plan(Protocol):
         """Overwrite ``squared`` and ``labels`` where one of ``centers`` is strictly nearer."""
 
 
-class CatchUp:
+class NearestUpdater:
     """Lets every row meet batches of centres, one batch after the other.
 
     Parameters
@@ -88,7 +100,7 @@ class CatchUp:
         How many centres the rows will meet in all; decides what is worth building.
     batches : int
         In how many batches.
-    way : {"plain", "brute", "tree", "sketch", "flat", "product", "vantage"}, optional
+    strategy : str, optional
         Plain NumPy, compiled brute force, a tree over the points, a tree over sketches of the
         points, brute force in the sketches, matrix products, or the paper's vantage-point tree
         over the centres; chosen by default. A way that the metric does not allow gives way to
@@ -102,49 +114,51 @@ class CatchUp:
         workers: Workers,
         expected: float,
         batches: int = 1,
-        way: str | None = None,
+        strategy: str | None = None,
     ) -> None:
         self._points, self._metric, self._workers = points, metric, workers
-        self.way = _possible(points, metric, way or choose_way(points, metric, expected, batches))
-        self._forced = way is not None
-        self._plan = self._prepare(expected, batches) if self.way in _PLANS else None
+        self.strategy = _possible(
+            points, metric, strategy or choose_strategy(points, metric, expected, batches)
+        )
+        self._forced = strategy is not None
+        self._plan = self._prepare(expected, batches) if self.strategy in _PLANS else None
 
     def _prepare(self, expected: float, batches: int) -> _Plan | None:
         """Return the tree or sketches or what products need; None for brute force after all."""
         points, metric, workers = self._points, self._metric, self._workers
-        if self.way == "vantage":
+        if self.strategy == "vantage":
             from kseeds.nearest.vantage_tree import CenterTrees
 
             return CenterTrees(points, metric)
         from kseeds.nearest.point_tree import PointTree
         from kseeds.nearest.projection import Sketch, principal_axes
 
-        if self.way == "tree":
+        if self.strategy == "tree":
             return PointTree(points, metric, workers)
-        axes = principal_axes(points, 0 if self.way == "product" else _SKETCH_AXES[-1])
-        if self.way == "sketch" and (
-            self._forced or axes.left_out_by(_SKETCH_TREE_AXES) <= _SKETCH_TREE_LEAVES_OUT
+        axes = principal_axes(points, 0 if self.strategy == "gemm" else _SKETCH_AXES[-1])
+        if self.strategy == "projected_tree" and (
+            self._forced or axes.unexplained(_SKETCH_TREE_AXES) <= _SKETCH_TREE_LEAVES_OUT
         ):
             enough = _SKETCH_TREE_AXES
-            while enough > 1 and axes.left_out_by(enough - 1) <= _SKETCH_TREE_ENOUGH:
+            while enough > 1 and axes.unexplained(enough - 1) <= _SKETCH_TREE_ENOUGH:
                 enough -= 1
             return PointTree(points, metric, workers, Sketch(axes.first(enough)))
         count = _telling_axes(axes)
         flat = _flat_cost(points, count, expected, batches) if count else np.inf
         product = _product_cost(points, expected, batches)
         if self._forced:
-            flat, product = (0.0, 1.0) if self.way == "flat" else (1.0, 0.0)
+            flat, product = (0.0, 1.0) if self.strategy == "projected_scan" else (1.0, 0.0)
             count = count or min(_SKETCH_AXES[0], points.shape[1])
         elif min(flat, product) > _stopped_cost(points, metric, expected, batches):
             return None
         if flat < product:
             from kseeds.nearest.projected_scan import FlatSketch
 
-            self.way = "flat"
+            self.strategy = "projected_scan"
             return FlatSketch(points, metric, workers, axes.first(count))
         from kseeds.nearest.gemm import Products
 
-        self.way = "product"
+        self.strategy = "gemm"
         return Products(points, metric, axes.middle)
 
     def meet(self, nearest: Nearest, centers: FloatArray) -> tuple[int, int]:
@@ -152,32 +166,32 @@ class CatchUp:
 
         Returns the distances computed and the nodes of trees visited.
         """
-        met = nearest.met_by_row
-        oldest = nearest.met if met is None else int(met.min())
+        n_compared = nearest.compared_by_row
+        oldest = nearest.n_compared if n_compared is None else int(n_compared.min())
         counts = (0, 0)
         if oldest < len(centers):
             counts = self._meet(nearest, centers, oldest)
         # Not before the work is done: whoever is interrupted may try again, since meeting a
         # centre twice changes nothing.
-        nearest.met, nearest.met_by_row = len(centers), None
+        nearest.n_compared, nearest.compared_by_row = len(centers), None
         return counts
 
     def _meet(self, nearest: Nearest, centers: FloatArray, oldest: int) -> tuple[int, int]:
-        if self.way == "plain":
+        if self.strategy == "plain":
             with without_compiler():
                 return self._meet_plainly(nearest, centers, oldest), 0
         batch = (len(centers) - oldest) * _pair_cost(self._points, self._metric)
-        if self._plan is not None and (self._forced or batch >= _BATCH_PAYS[self.way]):
+        if self._plan is not None and (self._forced or batch >= _BATCH_PAYS[self.strategy]):
             new = np.ascontiguousarray(centers[oldest:])
             counts = self._plan.improve(new, oldest, nearest.squared, nearest.labels, self._workers)
-            open_share = self._plan.opened / (len(new) * len(self._points))
-            if open_share > _USELESS[self.way] and len(new) > _FEW and not self._forced:
+            open_share = self._plan.exact_evaluations / (len(new) * len(self._points))
+            if open_share > _USELESS[self.strategy] and len(new) > _FEW and not self._forced:
                 self._plan = None
             return counts
-        met = nearest.met_by_row
-        if met is None:
-            met = np.full(len(self._points), nearest.met, dtype=np.int32)
-        return self._meet_by_brute_force(nearest, centers, met), 0
+        n_compared = nearest.compared_by_row
+        if n_compared is None:
+            n_compared = np.full(len(self._points), nearest.n_compared, dtype=np.int32)
+        return self._meet_by_brute_force(nearest, centers, n_compared), 0
 
     def _meet_plainly(self, nearest: Nearest, centers: FloatArray, oldest: int) -> int:
         for first, last in blocks_of(len(centers) - oldest, _PLAIN_CENTERS):
@@ -189,14 +203,14 @@ class CatchUp:
         return len(self._points) * (len(centers) - oldest)
 
     def _meet_by_brute_force(
-        self, nearest: Nearest, centers: FloatArray, met: npt.NDArray[np.int32]
+        self, nearest: Nearest, centers: FloatArray, n_compared: npt.NDArray[np.int32]
     ) -> int:
         from kseeds.nearest.brute_force_kernels import brute_force
 
         def task(start: int, stop: int) -> int:
             computed: int = brute_force(
                 self._points, start, stop, centers, int(self._metric.family),
-                nearest.squared, nearest.labels, met,
+                nearest.squared, nearest.labels, n_compared,
             )  # fmt: skip
             return computed
 
@@ -224,20 +238,20 @@ def _stopped_cost(points: FloatArray, metric: Metric, expected: float, batches: 
     return float(share * expected * _pair_cost(points, metric) + layout)
 
 
-def _possible(points: FloatArray, metric: Metric, way: str) -> str:
-    """Return ``way``, or what can stand in for it: trees are Euclidean, functions are plain."""
+def _possible(points: FloatArray, metric: Metric, strategy: str) -> str:
+    """Return ``strategy``, or what can stand in for it: trees are Euclidean."""
     if metric.function is not None:
         return "plain"
-    if way == "tree" and points.shape[1] >= LANES:
-        way = "sketch"
-    for_all = way == "vantage" or way not in _PLANS
-    return way if metric.family is Family.EUCLIDEAN or for_all else "brute"
+    if strategy == "tree" and points.shape[1] >= LANES:
+        strategy = "projected_tree"
+    for_all = strategy == "vantage" or strategy not in _PLANS
+    return strategy if metric.family is Family.EUCLIDEAN or for_all else "brute"
 
 
 def _telling_axes(axes: Axes) -> int:
     """Return how many axes hold most of the variance; 0 if there are none such."""
     for count in _SKETCH_AXES:
-        if count < len(axes.middle) and axes.left_out_by(count) <= _SKETCH_LEAVES_OUT:
+        if count < len(axes.middle) and axes.unexplained(count) <= _SKETCH_LEAVES_OUT:
             return count
     return 0
 
@@ -269,7 +283,7 @@ def tree_is_possible(points: FloatArray, metric: Metric) -> bool:
     return fits and metric.family is Family.EUCLIDEAN and not is_mapped(points)
 
 
-def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int = 1) -> str:
+def choose_strategy(points: FloatArray, metric: Metric, expected: float, batches: int = 1) -> str:
     """Return the way that is soonest done when every row meets so many centres."""
     if metric.function is not None or can_do_without(3e-9 * points.size * expected):
         return "plain"
@@ -279,14 +293,14 @@ def choose_way(points: FloatArray, metric: Metric, expected: float, batches: int
     if not _TREE_ROWS <= len(points) < 2**31:
         return "brute"
     if is_mapped(points):
-        return "product" if _product_cost(points, expected, batches) < brute_force else "brute"
+        return "gemm" if _product_cost(points, expected, batches) < brute_force else "brute"
     if tree_is_possible(points, metric):
         return "tree" if brute_force >= _TREE_COST[0] + batches * _TREE_COST[1] else "brute"
     axes_cost = points.shape[1] * _AXES_COST / len(points)
     if brute_force >= _SKETCH_TREE_PAYS + 3.0 * axes_cost:
-        return "sketch"
+        return "projected_tree"
     flat = _flat_cost(points, _SKETCH_AXES[0], expected, batches)
     product = _product_cost(points, expected, batches)
     if min(flat, product) >= _stopped_cost(points, metric, expected, batches):
         return "brute"
-    return "flat" if flat < product else "product"
+    return "projected_scan" if flat < product else "gemm"

@@ -83,7 +83,7 @@ class CenterTrees:
         How many distances the rows needed in the last batch.
     """
 
-    opened = 0
+    exact_evaluations = 0
 
     def __init__(self, points: FloatArray, metric: Metric) -> None:
         self._points, self._metric = points, metric
@@ -101,5 +101,7 @@ class CenterTrees:
         Returns the distances computed, also between centres, and the nodes visited.
         """
         tree = VantageTree(centers, self._metric)
-        self.opened, visited = tree.improve(self._points, squared, labels, workers, offset=offset)
-        return int(tree.distances) + self.opened, visited
+        self.exact_evaluations, visited = tree.improve(
+            self._points, squared, labels, workers, offset=offset
+        )
+        return int(tree.distances) + self.exact_evaluations, visited

@@ -7,18 +7,46 @@ the kernels do, and the kernels are imported by the call that first needs them.
 ``KSEEDS_CACHE=0`` turns the on-disk cache of compiled kernels off. Where no folder can be
 written (a read-only install without a home), kernels are compiled afresh in every process.
 Numba's own ``NUMBA_CACHE_DIR``, ``NUMBA_BOUNDSCHECK`` and ``NUMBA_DISABLE_JIT`` work as usual.
+
+Ctrl-C is heard while Numba is imported and while kernels are compiled. Python raises
+KeyboardInterrupt on the main thread only, where LLVM's callbacks would swallow it or turn it into
+other errors. So the main thread has another thread compile and waits for it, and so do the
+threads of `kseeds.runtime.threads`, which may be told to give up. A compilation that is given up
+ends before its next pass: the caller returns at once, the other thread when the pass is over, which is
+a second or two for the longest (LLVM at work on the largest kernels). Calls of compiled kernels
+notice nothing of all this.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from kseeds.runtime.threads import GivenUp, elsewhere, on_main_thread, stop_flag
+
+
+def _load() -> None:
+    """Import Numba and make it ready."""
+    # First as a whole, which waits for a thread that an interruption has left importing it: one
+    # that imports a part meanwhile gets modules that are not complete.
+    import numba  # noqa: F401
+    from numba.core.registry import cpu_target
+
+    for made_when_asked_for in ("typing_context", "target_context"):
+        getattr(cpu_target, made_when_asked_for)
+
+
+if on_main_thread():
+    # An import of Numba that is interrupted half-way can never be made good in the same process.
+    elsewhere(_load, threading.Event())
+
+import numba  # noqa: E402
+from llvmlite import ir  # noqa: E402
+from numba.core import cgutils, event, types  # noqa: E402
+from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
 
 __all__ = ["JIT_DISABLED", "cgutils", "inlined", "intrinsic", "ir", "kernel", "types"]
 
@@ -41,9 +69,71 @@ def inlined(function: F) -> F:
 def _compiled(function: F, options: dict[str, Any]) -> F:
     if os.environ.get("KSEEDS_CACHE", "1") != "0":
         try:
-            return cast(F, numba.njit(cache=True, **options)(function))
+            return cast(F, _stoppable(numba.njit(cache=True, **options)(function)))
         except RuntimeError as error:
             # Raised while decorating when there is nowhere to keep the cache (numba #4908).
             if "cannot cache" not in str(error):
                 raise
-    return cast(F, numba.njit(**options)(function))
+    return cast(F, _stoppable(numba.njit(**options)(function)))
+
+
+def _stoppable(dispatcher: Any) -> Any:
+    """Let what a call has to compile be compiled where an interrupt does no harm."""
+    if JIT_DISABLED:
+        return dispatcher
+    compile_here = dispatcher._compile_for_args
+
+    def compile_for_args(*arguments: Any) -> Any:
+        stop = threading.Event() if on_main_thread() else stop_flag()
+        # Whoever holds the lock is compiling already: another thread could never take it.
+        if stop is None or global_compiler_lock.is_locked():
+            return compile_here(*arguments)
+        return elsewhere(lambda: compile_here(*arguments), stop)
+
+    # Numba looks this up when it has no compiled version for the types of the arguments.
+    dispatcher._compile_for_args = compile_for_args
+    return dispatcher
+
+
+class _Stopper(event.Listener):
+    """Ends a compilation between two passes, where Numba has nothing half done to keep."""
+
+    def on_start(self, event: event.Event) -> None:
+        """Stop if this thread has to."""
+        stop = stop_flag()
+        if stop is not None and stop.is_set():
+            raise GivenUp
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing: the next start is soon enough."""
+
+
+class _ForkLock:
+    """Lets a fork wait for compilations.
+
+    Otherwise the child could never take the lock: the thread that holds it is not there.
+    """
+
+    def __init__(self) -> None:
+        self._held = False
+
+    def take(self) -> None:
+        """Wait until nobody compiles."""
+        global_compiler_lock._lock.acquire()
+        self._held = True
+
+    def leave(self) -> None:
+        """Let others compile again."""
+        if self._held:
+            self._held = False
+            global_compiler_lock._lock.release()
+
+
+event.register("numba:run_pass", _Stopper())
+if hasattr(os, "register_at_fork"):
+    _fork_lock = _ForkLock()
+    os.register_at_fork(
+        before=_fork_lock.take,
+        after_in_parent=_fork_lock.leave,
+        after_in_child=_fork_lock.leave,
+    )

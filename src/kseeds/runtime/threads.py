@@ -5,17 +5,19 @@ block order, so no result depends on the number of threads. The pool lives as lo
 call: nothing global is left behind for a forked child to trip over.
 
 Python sees an interrupt between two blocks, so blocks are a fraction of a second's work at most:
-see `rows_for`.
+see `rows_for`. What takes longer than that and cannot be interrupted, like compiling the kernel
+of a block, is done `elsewhere`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import TypeVar, cast
 
 from kseeds.runtime.block_sizes import COLUMNS
@@ -26,8 +28,17 @@ BLOCK_ROWS = 1 << 16
 
 _BLOCK_NANOSECONDS = 4e7
 
-_RUN_BEFORE: set[CodeType | None] = {None}
-"""The tasks that have been run in this process."""
+_LOOK_UP_SECONDS = 0.05
+_LEAVE_SECONDS = 0.3
+
+_OF_THREAD = threading.local()
+
+ELSEWHERE = "kseeds elsewhere"
+"""The name of threads that may stay for a moment after an interruption."""
+
+
+class GivenUp(BaseException):
+    """Raised in a thread whose work nobody waits for any more; never seen by a caller."""
 
 
 def default_threads() -> int:
@@ -35,6 +46,56 @@ def default_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def stop_flag() -> threading.Event | None:
+    """Return what is set when the work of this thread is given up, if it can be."""
+    return getattr(_OF_THREAD, "stop", None)
+
+
+def heed(stop: threading.Event) -> None:
+    """Let `stop_flag` return ``stop`` on this thread from now on."""
+    _OF_THREAD.stop = stop
+
+
+def on_main_thread() -> bool:
+    """Tell whether this is the thread on which Python raises KeyboardInterrupt."""
+    return threading.get_ident() == threading.main_thread().ident
+
+
+def elsewhere(task: Callable[[], T], stop: threading.Event) -> T:
+    """Run ``task`` on a thread of its own, and leave if this one is interrupted or has to stop.
+
+    What is left behind finds ``stop`` set; Python does not end before it has ended.
+    """
+    found: list[T] = []
+    errors: list[BaseException] = []
+    # Not `Thread.join`: an interrupted join of Python 3.11 takes the thread for ended.
+    running = threading.Lock()
+
+    def work() -> None:
+        try:
+            heed(stop)
+            found.append(task())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            running.release()
+
+    running.acquire()
+    try:
+        threading.Thread(target=work, name=ELSEWHERE, daemon=False).start()
+        # Looking up now and then hears a signal that another thread has caught, and the flag.
+        while not running.acquire(timeout=_LOOK_UP_SECONDS):
+            if stop.is_set():
+                raise GivenUp
+    except BaseException:
+        stop.set()
+        running.acquire(timeout=_LEAVE_SECONDS)  # mostly it ends at once, and nothing is left
+        raise
+    if errors:
+        raise errors[0]
+    return found[0]
 
 
 def blocks_of(n_rows: int, block_rows: int = BLOCK_ROWS) -> list[tuple[int, int]]:
@@ -97,13 +158,7 @@ class Workers:
             helpers = self.n_threads - 1  # the calling thread works, too
             self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="kseeds")
         results: list[T | None] = [None] * len(blocks)
-        begun = 0
-        if (code := getattr(task, "__code__", None)) not in _RUN_BEFORE:
-            # What this task compiles is compiled here, where an interrupt can stop it, and not
-            # on all threads at once.
-            results[0], begun = task(*blocks[0]), 1
-            _RUN_BEFORE.add(code)
-        turns = itertools.count(begun)  # handing out numbers is atomic
+        turns = itertools.count()  # handing out numbers is atomic
         given_up = threading.Event()
 
         def work() -> None:
@@ -114,10 +169,15 @@ class Workers:
                 given_up.set()  # nobody starts on another block
                 raise
 
+        def help_out() -> None:
+            heed(given_up)
+            with contextlib.suppress(GivenUp):  # whoever gave up tells why
+                work()
+
         helpers_at_work: list[Future[None]] = []
         try:
             for _ in range(self.n_threads - 1):
-                helpers_at_work.append(self._pool.submit(work))
+                helpers_at_work.append(self._pool.submit(help_out))
             work()
             for helper in helpers_at_work:
                 helper.result()

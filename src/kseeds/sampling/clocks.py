@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.distances.underflow import least_mass
 from kseeds.runtime.threads import Workers, blocks_of
 from kseeds.sampling.streams import Purpose, Stream
@@ -64,14 +64,17 @@ def first_to_fire(
 
 
 def longest_wait(
-    squared: FloatArray, weights: npt.NDArray[np.float64] | None, n_compared: int
+    squared: FloatArray,
+    weights: npt.NDArray[np.float64] | None,
+    metric: Metric,
+    n_compared: int,
 ) -> float:
     """Return how long to wait for the next clock before giving up on this arithmetic.
 
     The wait is exponential with rate Σ w·α², and independent of which row it is for: so giving up
     after a long wait, and drawing that seed in another way, bends no law.
     """
-    return 1.0 / least_mass(squared, weights) if n_compared else np.inf
+    return 1.0 / least_mass(squared, weights, metric) if n_compared else np.inf
 
 
 def first_clocks(

@@ -15,14 +15,14 @@ from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import lazy
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import WAYS, CatchUp
+from kseeds.nearest.update import STRATEGIES, NearestUpdater
 from kseeds.results import Work
 from kseeds.runtime.threads import Workers
 
-OPTIONS = {"way": WAYS}
+OPTIONS = {"strategy": STRATEGIES}
 
 
-def draw(problem: Problem, schedule: Schedule, *, way: str | None = None) -> Draw:
+def draw(problem: Problem, schedule: Schedule, *, strategy: str | None = None) -> Draw:
     """Draw with one structure for all rounds.
 
     Parameters
@@ -31,21 +31,21 @@ def draw(problem: Problem, schedule: Schedule, *, way: str | None = None) -> Dra
         What to seed.
     schedule : Schedule
         How much to draw.
-    way : {"plain", "brute", "tree", "sketch", "flat", "product", "vantage"}, optional
+    strategy : str, optional
         How rows meet candidates; chosen by default. Changes no candidate.
     """
-    met = np.empty((0, problem.points.shape[1]), dtype=problem.points.dtype)
-    engine: CatchUp | None = None
+    n_compared = np.empty((0, problem.points.shape[1]), dtype=problem.points.dtype)
+    engine: NearestUpdater | None = None
 
     def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
-        nonlocal engine, met
+        nonlocal engine, n_compared
         if engine is None:
             expected = 1 + schedule.oversampling * problem.n_clusters * schedule.rounds
-            engine = CatchUp(
-                problem.points, problem.metric, workers, expected, schedule.rounds, way
+            engine = NearestUpdater(
+                problem.points, problem.metric, workers, expected, schedule.rounds, strategy
             )
-        met = np.concatenate([met, centers])
-        computed, visited = engine.meet(nearest, met)
+        n_compared = np.concatenate([n_compared, centers])
+        computed, visited = engine.meet(nearest, n_compared)
         work.distances += computed
         work.tree_nodes += visited
 

@@ -29,8 +29,8 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
             squared = squared_distances(problem.points, center, problem.metric.kind)
             nearer = squared < nearest.squared
             np.copyto(nearest.squared, squared, where=nearer)
-            np.copyto(nearest.labels, nearest.met, where=nearer)
-            nearest.met += 1
+            np.copyto(nearest.labels, nearest.n_compared, where=nearer)
+            nearest.n_compared += 1
             work.distances += len(squared)
 
     return rounds.draw(problem, schedule, catch_up, naive.draw)

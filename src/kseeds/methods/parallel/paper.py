@@ -48,10 +48,10 @@ def draw(problem: Problem, schedule: Schedule, *, in_range: bool = True) -> Draw
             nearest.squared,
             nearest.labels,
             workers,
-            offset=nearest.met,
+            offset=nearest.n_compared,
             in_range=in_range,
         )
-        nearest.met += len(centers)
+        nearest.n_compared += len(centers)
         work.distances += int(tree.distances) + computed
         work.tree_nodes += visited
 

@@ -28,7 +28,7 @@ _SAMPLED_ROWS = 1 << 17
 """Rows whose trials are drawn at a time: NumPy does not let threads draw integers side by side,
 so that the fewer calls the better."""
 
-CatchUp: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
+NearestUpdater: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
 """Let every row meet the given new centres, which follow those it has met."""
 
 PlusPlus: TypeAlias = Callable[[Problem, Purpose], Draw]
@@ -43,11 +43,13 @@ class Schedule:
     rounds: int
 
 
-def draw(problem: Problem, schedule: Schedule, catch_up: CatchUp, plusplus: PlusPlus) -> Draw:
+def draw(
+    problem: Problem, schedule: Schedule, catch_up: NearestUpdater, plusplus: PlusPlus
+) -> Draw:
     """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
     points, m = problem.points, len(problem.initial)
     work = Work(rounds=schedule.rounds)
-    nearest = Nearest.unmet(points)
+    nearest = Nearest.empty(points)
     candidates = np.empty(0, dtype=np.int64)
     new_centers = problem.initial
     with Workers(problem.n_threads) as workers:
@@ -96,7 +98,7 @@ def sample_candidates(
         return float((squared[lo:hi].astype(np.float64) * weights[lo:hi]).sum())
 
     total = sum(workers.over_blocks(mass, n))
-    if total < least_mass(squared, weights):
+    if total < least_mass(squared, weights, problem.metric):
         return None
     wanted = schedule.oversampling * problem.n_clusters
 

@@ -30,13 +30,14 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
     points, k = problem.points, problem.n_clusters
     n = len(points)
     clocks = start_clocks(problem.stream, purpose, n, problem.weights)
-    nearest = Nearest.unmet(points)
+    nearest = Nearest.empty(points)
     work = Work()
     for center in problem.initial:
         clocks = _meet(points, center, problem, 0.0, clocks, nearest)
         work.distances += n
     indices: list[int] = []
-    since, longest = 0.0, longest_wait(nearest.squared, problem.weights, nearest.met)
+    since = 0.0
+    longest = longest_wait(nearest.squared, problem.weights, problem.metric, nearest.n_compared)
     while len(indices) < k:
         problem.progress.update(len(indices), k, "seeds")
         new = int(np.argmin(clocks))
@@ -45,10 +46,12 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
         now = float(clocks[new])
         indices.append(new)
         if len(indices) < k:
-            since = now if nearest.met else 0.0
+            since = now if nearest.n_compared else 0.0
             clocks = _meet(points, points[new], problem, now, clocks, nearest)
             if len(indices) == 1:
-                longest = longest_wait(nearest.squared, problem.weights, nearest.met)
+                longest = longest_wait(
+                    nearest.squared, problem.weights, problem.metric, nearest.n_compared
+                )
             work.distances += n
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)
@@ -66,15 +69,15 @@ def _meet(
     """Let every row meet ``center`` at time ``now``; return the new clocks."""
     squared = squared_distances(points, center, problem.metric.kind)
     old_rates, new_rates = nearest.squared.astype(np.float64), squared.astype(np.float64)
-    if nearest.met == 0:
+    if nearest.n_compared == 0:
         # Until now rates were weights, of any size compared with w·α²: the clocks restart at
         # 0, or adding ``now`` could drown what remains of them.
         clocks, now, old_rates = clocks - now, 0.0, np.ones(len(points))
-    falls = (new_rates < old_rates) | (nearest.met == 0)
+    falls = (new_rates < old_rates) | (nearest.n_compared == 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rescaled = now + (clocks - now) * (old_rates / new_rates)
     rescaled[(new_rates <= 0.0) | np.isinf(clocks)] = np.inf
     np.copyto(nearest.squared, squared, where=falls)
-    np.copyto(nearest.labels, nearest.met, where=falls)
-    nearest.met += 1
+    np.copyto(nearest.labels, nearest.n_compared, where=falls)
+    nearest.n_compared += 1
     return np.where(falls, rescaled, clocks)

@@ -47,7 +47,7 @@ def draw(
     ----------
     E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 2.
     """
-    from kseeds.distances.pair_kernels import squared_gaps
+    from kseeds.distances.pair_kernels import squared_distances_to_earlier
     from kseeds.methods.plusplus.paper_kernels import pruned_update
 
     points, k, metric = problem.points, problem.n_clusters, problem.metric
@@ -56,16 +56,16 @@ def draw(
     clocks = start_clocks(problem.stream, purpose, n, problem.weights)
     centers = np.empty((m + k, points.shape[1]), dtype=points.dtype)
     centers[:m] = problem.initial
-    nearest = Nearest.unmet(points)
+    nearest = Nearest.empty(points)
     work = Work()
 
     with Workers(problem.n_threads) as workers:
 
         def meet(new: int, now: float) -> None:
-            gaps = np.empty(new, dtype=points.dtype)
-            squared_gaps(centers, new, family, gaps)
+            between = np.empty(new, dtype=points.dtype)
+            squared_distances_to_earlier(centers, new, family, between)
             # The new seed is its own centre already, at 0, and need not meet itself.
-            limits = np.append(prune_limits(metric, gaps), points.dtype.type(0.0))
+            limits = np.append(prune_limits(metric, between), points.dtype.type(0.0))
 
             def task(start: int, stop: int) -> int:
                 computed: int = pruned_update(
@@ -75,7 +75,7 @@ def draw(
                 return computed
 
             counts = workers.over_blocks(task, n)
-            nearest.met = new + 1
+            nearest.n_compared = new + 1
             work.seed_distances += new
             work.distances += new + sum(counts)
 
@@ -85,10 +85,11 @@ def draw(
         # well raise them. So the queue, which needs keys that only grow, starts after it.
         pending: PreparedQueue | None = None
         indices: list[int] = []
-        since, longest = 0.0, longest_wait(nearest.squared, problem.weights, nearest.met)
+        since = 0.0
+        longest = longest_wait(nearest.squared, problem.weights, metric, nearest.n_compared)
         while len(indices) < k:
             problem.progress.update(len(indices), k, "seeds")
-            if queue and pending is None and nearest.met > 0:
+            if queue and pending is None and nearest.n_compared > 0:
                 pending = PreparedQueue(clocks)
             new = int(np.argmin(clocks)) if pending is None else pending.pop()
             work.queue_examined.append(n if pending is None else pending.examined)
@@ -100,11 +101,13 @@ def draw(
             centers[place] = points[new]
             if len(indices) < k:
                 # A seed has met itself: no distance is needed to know that it is 0.
-                since = now if nearest.met else 0.0
+                since = now if nearest.n_compared else 0.0
                 nearest.squared[new], nearest.labels[new], clocks[new] = 0.0, place, np.inf
                 meet(place, now if keys == "clock" else 0.0)
                 if len(indices) == 1:
-                    longest = longest_wait(nearest.squared, problem.weights, nearest.met)
+                    longest = longest_wait(
+                        nearest.squared, problem.weights, metric, nearest.n_compared
+                    )
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)
     return Draw(np.array(indices, dtype=np.int64), work, nearest)

@@ -85,7 +85,9 @@ def draw(
     found = state.known - len(problem.initial)
     work = replace(state.work, rounds=found, acceptances=found)
     problem.progress.update(problem.n_clusters, problem.n_clusters, "seeds")
-    nearest = Nearest(state.bounds, state.labels, state.known, state.met) if state.swept else None
+    nearest = (
+        Nearest(state.bounds, state.labels, state.known, state.n_compared) if state.swept else None
+    )
     return Draw(state.indices[:found].copy(), work, nearest, state.fingerprint)
 
 
@@ -119,7 +121,7 @@ def _first_centers(problem: Problem, purpose: Purpose, state: State, engine: Ker
         state.add_center(problem.points[row])
     if m or problem.n_clusters > 1:  # a single seed needs no distances
         engine.first_pass(state)
-        state.least = least_mass(state.bounds, problem.weights)
+        state.least = least_mass(state.bounds, problem.weights, problem.metric)
         state.work.distances += n
         if m > 1:
             _sweep(state, engine, 0.0)

@@ -47,7 +47,7 @@ class Compiled:
         def task(start: int, stop: int) -> None:
             kernels.first_pass(
                 state.points, words, factors, start, stop, state.centers, state.family,
-                state.weights, state.bounds, state.labels, state.met, state.tree, prints,
+                state.weights, state.bounds, state.labels, state.n_compared, state.tree, prints,
             )  # fmt: skip
 
         cost = state.points.size * 0.2
@@ -77,7 +77,7 @@ class Compiled:
         known, used = kernels.run_batches(
             state.points, state.family, state.known, state.wanted, uniforms, state.weights,
             costs.draw, costs.pair, price, state.swept, state.least,
-            state.bounds, state.labels, state.met,
+            state.bounds, state.labels, state.n_compared,
             self._rows, found, self._labels, self._seen,
             state.centers, state.columns, state.indices, state.tree, counts,
         )  # fmt: skip
@@ -109,7 +109,7 @@ class Compiled:
             pairs = self._evaluate(state, thresholds, found)
             now, settled, more, wasted = kernels.settle(
                 state.points, state.family, state.known, state.wanted, thresholds, self._rows,
-                state.weights, state.bounds, state.labels, state.met, found, self._labels,
+                state.weights, state.bounds, state.labels, state.n_compared, found, self._labels,
                 self._seen, state.centers, state.columns, state.indices, state.tree,
             )  # fmt: skip
             rejected = settled - (now - state.known)
@@ -131,7 +131,7 @@ class Compiled:
             pairs: int = kernels.evaluate(
                 state.points, state.centers, state.columns, state.family, state.known,
                 thresholds, self._rows, start, stop, state.bounds, state.labels,
-                state.met, found, self._labels, self._seen,
+                state.n_compared, found, self._labels, self._seen,
             )  # fmt: skip
             return pairs
 
@@ -143,7 +143,7 @@ class Compiled:
         def task(start: int, stop: int) -> int:
             pairs: int = kernels.sweep(
                 state.points, start, stop, state.centers, state.family, state.known,
-                threshold, state.weights, state.bounds, state.labels, state.met,
+                threshold, state.weights, state.bounds, state.labels, state.n_compared,
                 state.tree,
             )  # fmt: skip
             return pairs
@@ -162,11 +162,11 @@ class Compiled:
             return self.sweep(state, 0.0)
         if self._tree is None:
             self._tree = PointTree(state.points, state.metric, self._workers)
-        oldest = int(state.met.min())
+        oldest = int(state.n_compared.min())
         computed, _ = self._tree.improve(
             state.centers[oldest : state.known], oldest, state.bounds, state.labels, self._workers
         )
-        state.met[:] = state.known
+        state.n_compared[:] = state.known
 
         def task(start: int, stop: int) -> None:
             first, last = start // BLOCK, -(-stop // BLOCK)

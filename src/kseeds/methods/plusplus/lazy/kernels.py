@@ -28,7 +28,7 @@ _printed_sum = printed_sum_of_squares()
 @kernel
 def first_pass(
     points: Any, words: Any, factors: Any, start: int, stop: int, center: Any, family: int,
-    weights: Any, bounds: Any, labels: Any, met: Any, tree: Any, prints: Any,
+    weights: Any, bounds: Any, labels: Any, n_compared: Any, tree: Any, prints: Any,
 ) -> None:  # fmt: skip
     """Let rows ``start`` to ``stop`` meet the first centre; sum and fingerprint their blocks.
 
@@ -57,7 +57,7 @@ def first_pass(
                     bounds[i] = squared_distance(points, i, center, 0, family)
         prints[first // BLOCK] = total
     labels[start:stop] = 0
-    met[start:stop] = 1
+    n_compared[start:stop] = 1
     sum_blocks(bounds, weights, start // BLOCK, (stop + BLOCK - 1) // BLOCK, tree)
 
 
@@ -70,7 +70,7 @@ def propose(uniforms: Any, bounds: Any, weights: Any, tree: Any, rows: Any) -> N
 @kernel
 def evaluate(
     points: Any, centers: Any, columns: Any, family: int, known: int, uniforms: Any, rows: Any,
-    start: int, stop: int, bounds: Any, labels: Any, met: Any,
+    start: int, stop: int, bounds: Any, labels: Any, n_compared: Any,
     found: Any, found_labels: Any, seen: Any,
 ) -> int:  # fmt: skip
     """Let the proposals ``start`` to ``stop`` meet the ``known`` centres they have not met.
@@ -92,8 +92,8 @@ def evaluate(
     sums[0] = touched
     for b in range(start, stop):
         i = rows[b]
-        found[b], found_labels[b], seen[b] = bounds[i], labels[i], met[i]
-        oldest = min(oldest, met[i])
+        found[b], found_labels[b], seen[b] = bounds[i], labels[i], n_compared[i]
+        oldest = min(oldest, n_compared[i])
     # Centres outside, proposals inside: 64 centres stay in cache for the whole batch. The
     # group in which a row's pending centres begin is taken whole: meeting a centre again
     # changes nothing.
@@ -139,7 +139,7 @@ def fill_rounded_up(value: float, out: Any) -> None:
 @kernel
 def settle(
     points: Any, family: int, known: int, wanted: int, uniforms: Any, rows: Any, weights: Any,
-    bounds: Any, labels: Any, met: Any, found: Any, found_labels: Any, seen: Any,
+    bounds: Any, labels: Any, n_compared: Any, found: Any, found_labels: Any, seen: Any,
     centers: Any, columns: Any, indices: Any, tree: Any,
 ) -> Any:  # fmt: skip
     """Accept or reject the evaluated proposals in order.
@@ -155,7 +155,7 @@ def settle(
             break
         settled += 1
         i = rows[b]
-        start = met[i]
+        start = n_compared[i]
         mass = bounds[i] * (weights[i] if weights.shape[0] else 1.0)
         limit = uniforms[b] * np.float64(bounds[i])
         open_ = found[b] >= limit and mass > 0.0
@@ -177,8 +177,8 @@ def settle(
             wasted += seen[b] - start
     for b in range(settled):
         i = rows[b]
-        if seen[b] > met[i]:
-            bounds[i], labels[i], met[i] = found[b], found_labels[b], seen[b]
+        if seen[b] > n_compared[i]:
+            bounds[i], labels[i], n_compared[i] = found[b], found_labels[b], seen[b]
             refresh_block(bounds, weights, i // BLOCK, tree)
     return now, settled, pairs, wasted
 
@@ -200,7 +200,7 @@ _sweep_is_due = inlined(sweep_is_due)
 def run_batches(
     points: Any, family: int, known: int, wanted: int, uniforms: Any, weights: Any,
     draw_cost: float, pair_cost: float, price: Any, swept: int, least: float,
-    bounds: Any, labels: Any, met: Any, rows: Any, found: Any, found_labels: Any, seen: Any,
+    bounds: Any, labels: Any, n_compared: Any, rows: Any, found: Any, found_labels: Any, seen: Any,
     centers: Any, columns: Any, indices: Any, tree: Any, counts: Any,
 ) -> Any:  # fmt: skip
     """Run whole batches of proposals until one of four things happens.
@@ -216,11 +216,11 @@ def run_batches(
         propose(uniforms[batch, 0], bounds, weights, tree, rows)
         pairs = evaluate(
             points, centers, columns, family, known, uniforms[batch, 1], rows, 0,
-            rows.shape[0], bounds, labels, met, found, found_labels, seen,
+            rows.shape[0], bounds, labels, n_compared, found, found_labels, seen,
         )  # fmt: skip
         now, settled, more, wasted = settle(
             points, family, known, wanted, uniforms[batch, 1], rows, weights, bounds, labels,
-            met, found, found_labels, seen, centers, columns, indices, tree,
+            n_compared, found, found_labels, seen, centers, columns, indices, tree,
         )  # fmt: skip
         counts[0] += settled
         counts[3] += settled
@@ -236,7 +236,7 @@ def run_batches(
 @kernel
 def sweep(
     points: Any, start: int, stop: int, centers: Any, family: int, known: int,
-    threshold: float, weights: Any, bounds: Any, labels: Any, met: Any, tree: Any,
+    threshold: float, weights: Any, bounds: Any, labels: Any, n_compared: Any, tree: Any,
 ) -> int:  # fmt: skip
     """Let the rows of mass at least ``threshold`` meet all centres they have not met.
 
@@ -259,22 +259,22 @@ def sweep(
             mass = np.float64(bounds[i])
             if weighted:
                 mass *= weights[i]
-            if mass < threshold or mass <= 0.0 or met[i] >= known:
+            if mass < threshold or mass <= 0.0 or n_compared[i] >= known:
                 continue
             if family != EUCLIDEAN:
-                pairs += catch_up_row(points, i, centers, known, family, bounds, labels, met)
+                pairs += catch_up_row(points, i, centers, known, family, bounds, labels, n_compared)
                 continue
             chosen[size] = i
             size += 1
             if size == COLUMNS:
                 pairs += catch_up_tile(
                     points, centers, known, chosen, size, tile, sums, best, near,
-                    bounds, labels, met,
+                    bounds, labels, n_compared,
                 )  # fmt: skip
                 size = 0
     if size > 0:
         pairs += catch_up_tile(
-            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, met
+            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, n_compared
         )
     for b in range(first_block, last_block):
         if not (tree[leaves + b] < threshold or tree[leaves + b] <= 0.0):

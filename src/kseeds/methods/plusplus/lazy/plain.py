@@ -25,7 +25,7 @@ class Plain:
         state.bounds[:] = squared_distances(state.points, state.centers[0], state.kind)
         _sum_blocks(state, np.arange(-(-len(state.points) // BLOCK)))
         state.labels[:] = 0
-        state.met[:] = 1
+        state.n_compared[:] = 1
         state.swept = 1
 
     def run(
@@ -47,17 +47,17 @@ class Plain:
     def sweep(self, state: State, threshold: float) -> int:
         """Let rows of mass at least ``threshold`` meet all centres; return the distances."""
         mass = _mass(state, np.arange(len(state.points)))
-        rows = np.flatnonzero((mass >= threshold) & (mass > 0.0) & (state.met < state.known))
+        rows = np.flatnonzero((mass >= threshold) & (mass > 0.0) & (state.n_compared < state.known))
         pairs, size = 0, max(64, _ELEMENTS // max(state.known - state.swept, 1))
         for lo in range(0, len(rows), size):
             part = rows[lo : lo + size]
-            oldest = int(state.met[part].min())
+            oldest = int(state.n_compared[part].min())
             state.bounds[part], state.labels[part] = meet(
                 state.points[part], state.centers[: state.known], oldest, state.kind,
                 state.bounds[part], state.labels[part],
             )  # fmt: skip
-            pairs += int((state.known - state.met[part]).sum())
-            state.met[part] = state.known
+            pairs += int((state.known - state.n_compared[part]).sum())
+            state.n_compared[part] = state.known
         _sum_blocks(state, np.unique(rows // BLOCK))
         return pairs
 
@@ -113,7 +113,7 @@ def _settle_batch(
     state: State, rows: npt.NDArray[np.int64], uniforms: npt.NDArray[np.float64], costs: Costs
 ) -> None:
     """Accept or reject a batch of proposals in order, as `kernels.lazy.settle` does."""
-    known, start = state.known, state.met[rows]
+    known, start = state.known, state.n_compared[rows]
     found, labels, seen = state.bounds[rows], state.labels[rows], start.copy()
     limits = uniforms * found.astype(np.float64)
     pairs = _evaluate(state, rows, limits, found, labels, seen)
@@ -140,8 +140,12 @@ def _settle_batch(
         open_[later[witnessed]] = False
     for b in range(settled):
         row = rows[b]
-        if seen[b] > state.met[row]:
-            state.bounds[row], state.labels[row], state.met[row] = found[b], labels[b], seen[b]
+        if seen[b] > state.n_compared[row]:
+            state.bounds[row], state.labels[row], state.n_compared[row] = (
+                found[b],
+                labels[b],
+                seen[b],
+            )
     _sum_blocks(state, np.unique(rows[:settled] // BLOCK))
     rejected = settled - (state.known - known)
     state.spent += rejected * costs.draw + wasted * costs.pair

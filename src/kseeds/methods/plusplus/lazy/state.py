@@ -38,7 +38,7 @@ class State:
     indices: npt.NDArray[np.int64]
     bounds: FloatArray
     labels: npt.NDArray[np.int32]
-    met: npt.NDArray[np.int32]
+    n_compared: npt.NDArray[np.int32]
     tree: npt.NDArray[np.float64]
     known: int = 0
     swept: int = 0
@@ -71,7 +71,7 @@ class State:
             indices=np.empty(problem.n_clusters, dtype=np.int64),
             bounds=np.empty(n, dtype=points.dtype),
             labels=np.full(n, -1, dtype=np.int32),
-            met=np.zeros(n, dtype=np.int32),
+            n_compared=np.zeros(n, dtype=np.int32),
             tree=np.zeros(2 * leaves),
         )
 

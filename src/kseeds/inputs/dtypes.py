@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.inputs.finite import cast
-from kseeds.inputs.names import place_of
+from kseeds.inputs.places import place_of
 from kseeds.messages import kind_of, shown
 
 DENSE_BYTES = 4 << 30

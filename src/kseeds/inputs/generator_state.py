@@ -1,4 +1,4 @@
-"""A call that does not return leaves the caller's random generator as it was."""
+"""A call that raises leaves the caller's random generator as it was."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kseeds.sampling.streams import Stream
 
 
 @contextmanager
-def kept_unless_it_returns(random_state: Any) -> Iterator[None]:
+def restored_on_error(random_state: Any) -> Iterator[None]:
     """Put a Generator or RandomState back if the body raises, whatever it raises.
 
-    Some refusals come after the draw: lazy k-means++ meets a NaN in its first pass, a function
+    Some errors are found after the draw: lazy k-means++ sees a NaN in its first pass, a function
     returns no number. If someone else has drawn from the generator in the meantime it stays
     where it is: going back would give two callers the same numbers.
     """

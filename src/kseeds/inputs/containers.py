@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.inputs.dtypes import check_dense, float_dtype, not_an_array, numeric
 from kseeds.inputs.frames import from_arrow, from_pandas, from_polars
-from kseeds.inputs.numeric import check_dense, float_dtype, not_an_array, numeric
 from kseeds.messages import kind_of
 
 __all__ = ["float_dtype", "to_array"]
@@ -23,9 +23,11 @@ _SPARK_TYPES = ("DataFrame", "Series", "Index", "Column", "RDD")
 
 def to_array(data: Any, name: str) -> npt.NDArray[Any]:
     """Return ``data`` as an ndarray with a numeric dtype, without copying where possible."""
-    if isinstance(data, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array; fill or drop the masked entries first.")
     if isinstance(data, np.ndarray):
+        if _has_masked(data):
+            raise TypeError(
+                f"{name} is a masked array with masked entries; fill or drop them first."
+            )
         return numeric(np.asarray(data), name)
     library = _library_of(type(data))
     _refuse_distributed(type(data), name)
@@ -42,7 +44,7 @@ def to_array(data: Any, name: str) -> npt.NDArray[Any]:
         data, (str, bytes, bytearray, Iterator, Mapping, MappingView, Set)
     ):
         raise not_an_array(data, name)
-    for kind in _kinds_inside(data):
+    for kind in _kinds_inside(data, name):
         _check_inside(kind, name)
     return numeric(_as_array(data, name), name)
 
@@ -70,22 +72,32 @@ def _library_of(kind: type) -> str | None:
     return next((home for home in homes if home in _LIBRARIES), None)
 
 
-def _kinds_inside(data: Any) -> set[type]:
-    """Return the types of all that a list holds, and the lists in it, however deep."""
+def _has_masked(data: Any) -> bool:
+    """Return whether an entry of an array is masked; a mask that hides nothing is no matter."""
+    mask = np.ma.getmask(data)  # False for all but masked arrays
+    return bool(mask.any()) if mask.dtype == np.bool_ else False  # records are refused as such
+
+
+def _kinds_inside(data: Any, name: str) -> set[type]:
+    """Return the types of all that a list holds, and the lists in it, however deep.
+
+    Masked entries are refused on the way, as only the values tell whether there are any.
+    """
     if not isinstance(data, Sequence) or isinstance(data, (str, bytes, range, memoryview)):
         return set()
     kinds = set(map(type, data))
     nested = tuple(kind for kind in kinds if issubclass(kind, Sequence))
-    for value in data if nested else ():
+    masked = tuple(kind for kind in kinds if issubclass(kind, np.ma.MaskedArray))
+    for value in data if nested or masked else ():
         if type(value) in nested:
-            kinds |= _kinds_inside(value)
+            kinds |= _kinds_inside(value, name)
+        elif type(value) in masked and _has_masked(value):  # so has numpy.ma.masked
+            raise TypeError(f"{name} holds masked entries; fill or drop them first.")
     return kinds
 
 
 def _check_inside(kind: type, name: str) -> None:
     """Refuse what NumPy would convert without a word, or could not make rows of."""
-    if issubclass(kind, np.ma.MaskedArray):  # so is numpy.ma.masked
-        raise TypeError(f"{name} holds masked entries; fill or drop them first.")
     if _library_of(kind) == "scipy" and hasattr(kind, "toarray"):
         raise TypeError(f"{name} holds sparse matrices; stack them with scipy.sparse.vstack first.")
     _refuse_distributed(kind, name)

@@ -1,0 +1,236 @@
+"""All that the benchmarks know of the inside of kseeds: options, kernels and the cost model.
+
+Everything else here uses the public functions. A change of the library's insides changes this
+file and the names in ``suites/calibrate.py``, nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import kseeds
+from benchmarks.data import Rows
+from benchmarks.timing import timed
+from kseeds.distributed import driver
+from kseeds.distributed.local_backend import LocalBackend
+from kseeds.distributed.partition import Part
+from kseeds.inputs import prepare_points
+from kseeds.inputs.problem import Problem, prepare_problem
+from kseeds.methods.parallel.schedule import Schedule
+from kseeds.methods.plusplus.lazy import kernels
+from kseeds.methods.plusplus.lazy.compiled import Compiled
+from kseeds.methods.plusplus.lazy.costs import Costs, costs_of
+from kseeds.methods.plusplus.lazy.state import State
+from kseeds.nearest import update as nearest
+from kseeds.nearest.gemm_kernels import squared_gaps_to
+from kseeds.nearest.projection import principal_axes
+from kseeds.nearest.state import Nearest
+from kseeds.runtime.threads import Workers, default_threads
+from kseeds.sampling.streams import Stream
+
+PLUSPLUS: dict[str, dict[str, Any]] = {
+    "paper": {"algorithm": "paper"},
+    "paper, no queue": {"algorithm": "paper", "queue": False},
+    "lazy": {"algorithm": "lazy", "kernels": "compiled"},
+}
+"""Options of `kmeans_plusplus` by the names under which they are compared."""
+PLAIN: dict[str, Any] = {"algorithm": "lazy", "kernels": "plain"}
+PARALLEL: dict[str, dict[str, Any]] = {
+    "naive": {"algorithm": "fast", "strategy": "brute"},
+    "paper": {"algorithm": "paper"},
+    "paper, no range": {"algorithm": "paper", "in_range": False},
+    "fast": {"algorithm": "fast"},
+}
+"""The same of `kmeans_parallel`."""
+
+_ROWS = 16_384
+
+
+def lazy(X: Rows, k: int, seed: int, n_threads: int | None = None) -> kseeds.Seeding:
+    """Seed with the compiled kernels loaded, as after the first large job."""
+    options = PLUSPLUS["lazy"]
+    return kseeds.kmeans_plusplus(X, k, random_state=seed, n_threads=n_threads, **options)
+
+
+def naive_plusplus(X: Rows, k: int, seed: int) -> np.ndarray:
+    """Draw k rows by k-means++ in one pass over the rows for every seed, on all cores.
+
+    The baseline of every comparison of times: not a scalar loop, but the same vector kernels and
+    threads as ours, with nothing skipped.
+    """
+    rng = np.random.default_rng(seed)
+    points = prepare_points(X, "euclidean").points
+    squared = np.full(len(X), np.inf, dtype=points.dtype)
+    new = np.empty_like(squared)
+    rows = [int(rng.integers(len(X)))]
+    with Workers(default_threads()) as workers:
+        for _ in range(k - 1):
+            center = points[rows[-1] : rows[-1] + 1]
+
+            def update(lo: int, hi: int, center: np.ndarray = center) -> float:
+                squared_gaps_to(points[lo:hi], center, new[lo:hi])
+                np.minimum(squared[lo:hi], new[lo:hi], out=squared[lo:hi])
+                return float(squared[lo:hi].sum(dtype=np.float64))
+
+            sums = np.cumsum(workers.over_blocks(update, len(X), _ROWS))
+            target = rng.random() * sums[-1]
+            block = min(int(np.searchsorted(sums, target, side="right")), len(sums) - 1)
+            part = squared[block * _ROWS : (block + 1) * _ROWS].astype(np.float64)
+            within = target - (sums[block - 1] if block else 0.0)
+            at = min(int(np.searchsorted(np.cumsum(part), within, side="right")), len(part) - 1)
+            rows.append(block * _ROWS + at)
+    return np.array(rows)
+
+
+def one_pass(X: Rows) -> float:
+    """Return the seconds of one vectorised comparison of all rows with one centre."""
+    return min(timed(naive_plusplus, X, 9, turn)[0] for turn in range(3)) / 8
+
+
+def partitioned(X: Rows, k: int, partitions: int) -> dict[str, kseeds.DistributedSeeding]:
+    """Seed in partitions without an engine, to count what would travel."""
+    parts = [Part.of(number, block) for number, block in enumerate(np.array_split(X, partitions))]
+    request = driver.Request(k, "euclidean", None, Stream.from_random_state(0))
+    return {
+        "k-means||": driver.kmeans_parallel(
+            driver.Driver(LocalBackend(parts), request), Schedule(2.0, 5)
+        ),
+        "k-means++": driver.kmeans_plusplus(driver.Driver(LocalBackend(parts), request)),
+    }
+
+
+def cost_constants() -> set[str]:
+    """Return the names of all constants of the cost model: floats, and formulas of such."""
+    named = {name for name, value in vars(nearest).items() if name.isupper() and _is_float(value)}
+    formulas = {name for name in vars(nearest) if name.endswith("_cost")}
+    return named | formulas | {f.name for f in fields(Costs) if f.type == "float"}
+
+
+def _is_float(value: Any) -> bool:
+    if isinstance(value, dict | tuple):
+        parts = list(value.values() if isinstance(value, dict) else value)
+        return bool(parts) and all(isinstance(part, float) for part in parts)
+    return isinstance(value, float)
+
+
+def nanoseconds(
+    task: Callable[..., object], before: Callable[[], object] = lambda: None, turns: int = 5
+) -> float:
+    """Return the shortest of several calls, each of which is given what ``before`` returns."""
+    found = []
+    for _ in range(turns):
+        ready = before()
+        start = time.perf_counter_ns()
+        task(ready)
+        found.append(time.perf_counter_ns() - start)
+    return float(min(found))
+
+
+class Bench:
+    """Rows on which the operations of the cost model are timed, on one thread.
+
+    The first of them serve as centres.
+    """
+
+    def __init__(self, X: np.ndarray, metric: str = "euclidean") -> None:
+        self.problem: Problem = prepare_problem(
+            X, 1025, sample_weight=None, metric=metric, initial_centers=None, random_state=0,
+            n_threads=1, progress=False,
+        )[0]  # fmt: skip
+        self.points, self.n = self.problem.points, len(X)
+        self.costs = costs_of(self.problem)
+        self.workers = Workers(1)
+        self.update = cache(self._update)
+        self.lazy = cache(self._lazy)
+
+    def pair_cost(self) -> float:
+        """Return what the model says of one row and one centre by brute force."""
+        return nearest._pair_cost(self.points, self.problem.metric)
+
+    def build(self, strategy: str, m: int) -> nearest.NearestUpdater:
+        """Return a strategy that is ready to compare all rows with centres."""
+        return nearest.NearestUpdater(
+            self.points, self.problem.metric, self.workers, m, strategy=strategy
+        )
+
+    def _update(self, strategy: str, m: int) -> tuple[float, float, float]:
+        """Return nanoseconds a row of building and of comparing with m centres.
+
+        And the share of all distances that was computed. Every row knows a centre already.
+        """
+        start = Nearest.empty(self.points)
+        self.build("brute", 1).meet(start, self.points[:1])
+        building = nanoseconds(lambda _: self.build(strategy, m), turns=3) / self.n
+        computed = 0
+
+        def compare(ready: tuple[nearest.NearestUpdater, Nearest]) -> None:
+            nonlocal computed
+            computed = ready[0].meet(ready[1], self.points[: m + 1])[0]
+
+        # Built anew for every turn: a tree remembers what its rows had.
+        updating = nanoseconds(compare, lambda: (self.build(strategy, m), start.copy()), 3) / self.n
+        return building, updating, computed / (self.n * m)
+
+    def axes(self) -> float:
+        """Return nanoseconds a dimension of finding principal axes."""
+        count = nearest._SKETCH_AXES[-1]
+        return nanoseconds(lambda _: principal_axes(self.points, count)) / self.points.shape[1]
+
+    def model_of(self, strategy: str, m: int) -> float:
+        """Return nanoseconds a row of comparing with m centres, building included."""
+        if strategy == "projected_scan":
+            return nearest._flat_cost(self.points, nearest._SKETCH_AXES[0], m, 1)
+        if strategy == "gemm":
+            return nearest._product_cost(self.points, m, 1)
+        return nearest._stopped_cost(self.points, self.problem.metric, m, 1)
+
+    def _lazy(self) -> dict[str, float]:
+        """Return nanoseconds of the steps of lazy k-means++, by the names of `Costs`."""
+        state, engine = State.start(self.problem, 64), Compiled(self.workers)
+        state.add_center(self.points[0])
+        engine.first_pass(state)
+        bounds, compared = state.bounds.copy(), state.n_compared.copy()
+
+        def reset(pending: int) -> None:
+            state.bounds[:], state.n_compared[:] = bounds, compared
+            state.known = 1
+            for j in range(pending):
+                state.add_center(self.points[j + 1])
+            state.wanted = state.known  # nothing may be accepted: only rejections are timed
+
+        def proposals(pending: int) -> float:
+            """Time proposals that are all compared with ``pending`` centres."""
+            uniforms = np.random.default_rng(0).random((64, 2, 64))
+            uniforms[:, 1] = 1e-9  # no early exit: nothing is nearer than almost 0
+            rows = np.empty(64, dtype=np.int64)
+            found = np.empty(64, dtype=self.points.dtype)
+            out = found, np.empty(64, np.int32), np.empty(64, np.int32)
+
+            def task(_: None) -> None:
+                for draws, thresholds in uniforms:
+                    kernels.propose(draws, state.bounds, state.weights, state.tree, rows)
+                    kernels.evaluate(
+                        state.points, state.centers, state.columns, 0, state.known, thresholds,
+                        rows, 0, 64, state.bounds, state.labels, state.n_compared, *out,
+                    )  # fmt: skip
+
+            return nanoseconds(task, lambda: reset(pending)) / uniforms[:, 0].size
+
+        def sweep(pending: int, threshold: float) -> float:
+            task = nanoseconds(lambda _: engine.sweep(state, threshold), lambda: reset(pending))
+            return task / self.n
+
+        few, many = proposals(64), proposals(1024)
+        pair = (many - few) / 960
+        scan = sweep(1, 0.99 * float(bounds.max()))
+        one, more = sweep(1, 0.0), sweep(65, 0.0)
+        row_pair = (more - one) / 64
+        gather = one - scan - row_pair
+        draw = few - 64 * pair
+        return {"draw": draw, "pair": pair, "scan": scan, "gather": gather, "row_pair": row_pair}

@@ -1,0 +1,27 @@
+"""All suites, in the order of the report; ``python -m benchmarks list`` shows them."""
+
+from __future__ import annotations
+
+from benchmarks.suites import (
+    calibrate,
+    distributed,
+    paper,
+    peers,
+    quality,
+    scaling,
+    startup,
+)  # fmt: skip
+from benchmarks.suites.base import Suite
+
+SUITES: dict[str, Suite] = {
+    "paper": paper.SUITE,
+    "peers": peers.SUITE,
+    "assign": peers.ASSIGN,
+    "scaling": scaling.SUITE,
+    "startup": startup.SUITE,
+    "quality": quality.SUITE,
+    "dask": distributed.DASK,
+    "spark": distributed.SPARK,
+    "traffic": distributed.TRAFFIC,
+    "calibrate": calibrate.SUITE,
+}

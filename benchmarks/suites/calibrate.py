@@ -1,0 +1,170 @@
+"""Every constant of the cost model beside what it is on this machine.
+
+In nanoseconds of one thread. The model needs ratios only, so a factor that all share is of no
+account. ``CALIBRATIONS`` has a row for every constant; a test compares it with the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from benchmarks.charts import Table
+from benchmarks.internals import Bench, nearest
+from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite
+
+SHAPES = [(60_000, 3), (60_000, 8), (1_000_000, 3), (500_000, 54), (60_000, 784)]
+BATCHES = (8, 32, 128, 512, 1024)
+SHARES = (0.0, 0.002, 0.02, 0.1, 0.2, 0.4)
+
+Pair = tuple[float | None, float]
+"""What was measured, None where that is beyond what was tried, and what the model says."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How some constants are measured: their names, a measurement, and where it counts."""
+
+    constants: tuple[str, ...]
+    measure: Callable[[Bench], Pair]
+    columns: tuple[int, int] = (1, 10_000)
+    metric: str = "euclidean"
+
+
+def _slope(bench: Bench, strategy: str) -> float:
+    """Return nanoseconds that a further centre takes a row."""
+    return (bench.update(strategy, 1024)[1] - bench.update(strategy, 128)[1]) / 896
+
+
+def _pays(bench: Bench, strategy: str, known: float, building: bool = False) -> Pair:
+    """Measure from how many nanoseconds of brute force a row on a strategy is faster."""
+    for m in BATCHES:
+        build, update, _ = bench.update(strategy, m)
+        brute = bench.update("brute", m)[1]
+        if update + building * build < brute:
+            return brute, known
+    return None, known
+
+
+def _given_up(bench: Bench, strategy: str, known: float) -> Pair:
+    """Measure the share of distances at which a strategy takes as long as brute force."""
+    _, update, share = bench.update(strategy, 512)
+    return min(1.0, share * bench.update("brute", 512)[1] / update), known
+
+
+def _explains(bench: Bench, strategy: str, known: float) -> Pair:
+    """Measure which share of the variance outside a few dimensions a projection can bear."""
+    n, d = min(bench.n, 60_000), bench.points.shape[1]
+    rng, borne = np.random.default_rng(0), None
+    inside = rng.normal(size=(n, 5)) @ rng.normal(size=(5, d)) / np.sqrt(5.0)
+    outside = rng.normal(size=(n, d))
+    for share in SHARES:
+        X = np.sqrt(1.0 - share) * inside + np.sqrt(share) * outside
+        made = Bench(X.astype(bench.points.dtype))
+        if made.update(strategy, 512)[1] < made.update("brute", 512)[1]:
+            borne = share
+    return borne, known
+
+
+def _lazy(name: str) -> Calibration:
+    return Calibration((name,), lambda bench: (bench.lazy()[name], getattr(bench.costs, name)))
+
+
+FEW, MANY = (1, 8), (17, 10_000)
+WHERE = {
+    "tree": (FEW, "euclidean"), "projected_tree": (MANY, "euclidean"),
+    "projected_scan": (MANY, "euclidean"), "gemm": (MANY, "euclidean"), "vantage": ((1, 10_000), "manhattan"),
+}  # fmt: skip
+"""Columns and metric for which a strategy is there."""
+
+
+def _each(
+    constant: str, known: dict[str, float], measure: Callable[..., Pair], words: str
+) -> dict[str, Calibration]:
+    return {
+        f"{strategy} {words}": Calibration(
+            (constant,), partial(measure, strategy=strategy, known=value), *WHERE[strategy]
+        )
+        for strategy, value in known.items()
+    }
+
+
+# fmt: off
+CALIBRATIONS: dict[str, Calibration] = {
+    **{name: _lazy(name) for name in ("draw", "pair", "scan", "gather", "row_pair")},
+    "tree, building": Calibration(
+        ("plant", "_TREE_COST"), lambda b: (b.update("tree", 8)[0], b.costs.plant), FEW),
+    "tree, few centres": Calibration(
+        ("refresh", "_TREE_COST"), lambda b: (b.update("tree", 8)[1], b.costs.refresh), FEW),
+    "tree, a centre": Calibration(
+        ("refresh_pair",), lambda b: (_slope(b, "tree"), b.costs.refresh_pair), FEW),
+    "brute force, a centre": Calibration(
+        ("_pair_cost",), lambda b: (_slope(b, "brute"), b.pair_cost()), FEW),
+    "brute force, a centre, manhattan": Calibration(
+        ("_pair_cost",), lambda b: (_slope(b, "brute"), b.pair_cost()), metric="manhattan"),
+    **{f"brute force, {m} centres": Calibration(
+        ("_STOPPED", "_stopped_cost"),
+        lambda b, m=m: (b.update("brute", m)[1], b.model_of("brute", m)), MANY)
+        for m in (128, 1024)},
+    "projected scan, 512 centres": Calibration(
+        ("_flat_cost",),
+        lambda b: (sum(b.update("projected_scan", 512)[:2]), b.model_of("projected_scan", 512)),
+        MANY),
+    "gemm, 512 centres": Calibration(
+        ("_product_cost",),
+        lambda b: (sum(b.update("gemm", 512)[:2]), b.model_of("gemm", 512)), MANY),
+    "principal axes, a dimension": Calibration(
+        ("_AXES_COST",), lambda b: (b.axes(), nearest._AXES_COST), MANY),
+    **_each("_BATCH_PAYS", nearest._BATCH_PAYS, _pays, "pays"),
+    **_each("_USELESS", nearest._USELESS, _given_up, "is given up"),
+    "projected tree pays, building included": Calibration(
+        ("_SKETCH_TREE_PAYS",),
+        lambda b: _pays(b, "projected_tree", nearest._SKETCH_TREE_PAYS, building=True), MANY),
+    "variance a projected tree may leave out": Calibration(
+        ("_SKETCH_TREE_LEAVES_OUT", "_SKETCH_TREE_ENOUGH"),
+        lambda b: _explains(b, "projected_tree", nearest._SKETCH_TREE_LEAVES_OUT), MANY),
+    "variance a projected scan may leave out": Calibration(
+        ("_SKETCH_LEAVES_OUT",),
+        lambda b: _explains(b, "projected_scan", nearest._SKETCH_LEAVES_OUT), MANY),
+}
+# fmt: on
+"""How every constant is measured; the keys are what the table shows."""
+
+
+def cells(run: Run) -> Cells:
+    """Measure all calibrations of all shapes."""
+    shapes = run.either([(60_000, 8), (60_000, 54)], SHAPES)
+    for n, d in [(min(n, run.rows or n), d) for n, d in shapes]:
+        for dtype in run.either(["float32"], ["float32", "float64"]):
+            for metric in ("euclidean", "manhattan"):
+                key = {"n": n, "d": d, "dtype": dtype, "metric": metric}
+                yield Cell(key, partial(_measure, **key))
+
+
+def _measure(n: int, d: int, dtype: str, metric: str) -> Result:
+    bench = Bench(np.random.default_rng(0).normal(size=(n, d)).astype(dtype), metric)
+    return {
+        name: list(calibration.measure(bench))
+        for name, calibration in CALIBRATIONS.items()
+        if calibration.columns[0] <= d <= calibration.columns[1] and calibration.metric == metric
+    }
+
+
+def sections(lines: Lines) -> list[Section]:
+    """Show what was measured beside the model."""
+    rows = [
+        [f"{line['n']} × {line['d']}", line["dtype"], name,
+         *("–" if value is None else f"{value:.3g}" for value in line[name]),
+         ", ".join(CALIBRATIONS[name].constants)]
+        for line in lines
+        for name in CALIBRATIONS
+        if name in line
+    ]  # fmt: skip
+    header = ["rows × columns", "dtype", "what", "measured", "model", "constants"]
+    return [Section("The cost model", "Nanoseconds of one thread.", [Table(header, rows)])]
+
+
+SUITE = Suite("every constant of the cost model, measured", cells, sections)

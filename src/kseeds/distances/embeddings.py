@@ -1,0 +1,103 @@
+"""Where points go before distances are computed: unit vectors, or places on the globe.
+
+An embedding also says which rows it takes: a zero vector has no direction, and two columns of
+degrees are no latitude and longitude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.runtime.memmap import room_for
+
+Values: TypeAlias = npt.NDArray[Any]
+"""Rows of float32 or float64."""
+
+_ROWS = 4096
+_CHECKED_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How rows become the points that kernels see.
+
+    Attributes
+    ----------
+    points : callable
+        Makes the points of rows.
+    check : callable
+        Refuses rows that have no such point; is given the rows, the name of the argument that
+        holds them, and the name of the metric.
+    columns : int or None
+        How many columns the points have; None for as many as the rows.
+    """
+
+    points: Callable[[Values], Values]
+    check: Callable[[Values, str, str], None]
+    columns: int | None = None
+
+
+def _unit_vectors(values: Values) -> Values:
+    """Return rows divided by their length.
+
+    They are divided by their largest entry first: that keeps squares from overflowing, and rows
+    of exactly the same direction have the same quotients, hence the same unit vectors.
+    """
+    unit = room_for(values, values.shape, values.dtype)
+    for lo in range(0, len(values), _ROWS):
+        rows = values[lo : lo + _ROWS].astype(np.float64)
+        rows /= np.abs(rows).max(axis=1, keepdims=True)
+        rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        unit[lo : lo + _ROWS] = rows
+    return unit
+
+
+def _check_directions(values: Values, name: str, metric: str) -> None:
+    for lo in range(0, len(values), _CHECKED_ROWS):
+        empty = np.flatnonzero(~values[lo : lo + _CHECKED_ROWS].any(axis=1))
+        if len(empty):
+            raise ValueError(
+                f"{name} has a zero vector at row {lo + empty[0]}, which has no direction; "
+                f"metric={metric!r} needs it dropped."
+            )
+
+
+def _on_the_globe(values: Values) -> Values:
+    """Return latitude and longitude as unit vectors."""
+    unit = room_for(values, (len(values), 3), values.dtype)
+    for lo in range(0, len(values), _CHECKED_ROWS):
+        latitude, longitude = values[lo : lo + _CHECKED_ROWS, :2].astype(np.float64).T
+        rows = unit[lo : lo + _CHECKED_ROWS]
+        rows[:, 0] = np.cos(latitude) * np.cos(longitude)
+        rows[:, 1] = np.cos(latitude) * np.sin(longitude)
+        rows[:, 2] = np.sin(latitude)
+    return unit
+
+
+def _check_latitudes(values: Values, name: str, metric: str) -> None:
+    if values.shape[1] != 2:
+        raise ValueError(
+            f"{name} has {values.shape[1]} columns; metric={metric!r} takes two, latitude and "
+            "longitude in radians."
+        )
+    limits = np.array([0.5 * np.pi, 2.0 * np.pi]) * (1.0 + 1e-6)
+    for lo in range(0, len(values), _CHECKED_ROWS):
+        beyond = np.abs(values[lo : lo + _CHECKED_ROWS]) > limits
+        if not beyond.any():
+            continue
+        row, column = (int(at[0]) for at in np.nonzero(beyond))
+        row += lo
+        raise ValueError(
+            f"{name} has {values[row, column]} at row {row}, column {column}, which is no "
+            f"{('latitude', 'longitude')[column]} in radians; convert degrees with "
+            "numpy.radians."
+        )
+
+
+UNIT_VECTORS = Embedding(_unit_vectors, _check_directions)
+GLOBE = Embedding(_on_the_globe, _check_latitudes, columns=3)
