@@ -76,7 +76,8 @@ def _lazy(name: str) -> Calibration:
 FEW, MANY = (1, 8), (17, 10_000)
 WHERE = {
     "tree": (FEW, "euclidean"), "projected_tree": (MANY, "euclidean"),
-    "projected_scan": (MANY, "euclidean"), "gemm": (MANY, "euclidean"), "vantage": ((1, 10_000), "manhattan"),
+    "projected_scan": (MANY, "euclidean"),
+    "gemm": (MANY, "euclidean"), "vantage": ((1, 10_000), "manhattan"),
 }  # fmt: skip
 """Columns and metric for which a strategy is there."""
 

@@ -51,7 +51,8 @@ def test_the_right_name_is_suggested(function, given, meant, algorithm):
         (kmeans_plusplus, {"batch": 8}, r"^batch=8 is an option of algorithm='lazy' only; name "
          r"that too\.$"),
         (kmeans_plusplus, {"queue": True}, r"^queue=True is an option of algorithm='paper' only"),
-        (kmeans_parallel, {"strategy": "tree"}, r"^strategy='tree' is an option of algorithm='fast'"),
+        (kmeans_parallel, {"strategy": "tree"},
+         r"^strategy='tree' is an option of algorithm='fast'"),
         (kmeans_parallel, {"in_range": True}, r"^in_range=True is an option of algorithm='paper'"),
         (kmeans_parallel, {"queue": True}, r"^queue is unknown to kmeans_parallel"),
         (kmeans_plusplus, {"algorithm": "paper", "batch": 8},

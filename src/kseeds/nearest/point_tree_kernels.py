@@ -172,8 +172,8 @@ def _meet_in_sketch(
 @inlined
 def _search_sketched_leaf(
     sketches: Any, centers: Any, items: Any, count: int, best_candidate: int, nearest: Any,
-    tiles: Any, base: int, points: Any, order: Any, start: int, rows: int, offset: int, relative: float,
-    absolute: float, sums: Any, limits: Any, best: Any, near: Any, places: Any,
+    tiles: Any, base: int, points: Any, order: Any, start: int, rows: int, offset: int,
+    relative: float, absolute: float, sums: Any, limits: Any, best: Any, near: Any, places: Any,
 ) -> int:  # fmt: skip
     """Let the rows of a leaf meet a list of centres, the most promising one first."""
     for c in range(rows):

@@ -12,8 +12,8 @@ Ctrl-C is heard while Numba is imported and while kernels are compiled. Python r
 KeyboardInterrupt on the main thread only, where LLVM's callbacks would swallow it or turn it into
 other errors. So the main thread has another thread compile and waits for it, and so do the
 threads of `kseeds.runtime.threads`, which may be told to give up. A compilation that is given up
-ends before its next pass: the caller returns at once, the other thread when the pass is over, which is
-a second or two for the longest (LLVM at work on the largest kernels). Calls of compiled kernels
+ends before its next pass: the caller returns at once, the other thread when the pass is over, which
+is a second or two for the longest (LLVM at work on the largest kernels). Calls of compiled kernels
 notice nothing of all this.
 """
 
