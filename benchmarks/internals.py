@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -25,14 +24,16 @@ from kseeds.inputs.problem import Problem, prepare_problem
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus.lazy import kernels
 from kseeds.methods.plusplus.lazy.compiled import Compiled
-from kseeds.methods.plusplus.lazy.costs import Costs, costs_of
 from kseeds.methods.plusplus.lazy.state import State
-from kseeds.nearest import update as nearest
-from kseeds.nearest.gemm_kernels import squared_gaps_to
-from kseeds.nearest.projection import principal_axes
+from kseeds.nearest import costs
+from kseeds.nearest.choice import Job
+from kseeds.nearest.gemm_kernels import squared_distances_to
+from kseeds.nearest.projection import principal_components
 from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers, default_threads
 from kseeds.sampling.streams import Stream
+from kseeds.sampling.sum_tree_kernels import Masses, draw_rows
 
 PLUSPLUS: dict[str, dict[str, Any]] = {
     "paper": {"algorithm": "paper"},
@@ -74,7 +75,7 @@ def naive_plusplus(X: Rows, k: int, seed: int) -> np.ndarray:
             center = points[rows[-1] : rows[-1] + 1]
 
             def update(lo: int, hi: int, center: np.ndarray = center) -> float:
-                squared_gaps_to(points[lo:hi], center, new[lo:hi])
+                squared_distances_to(points[lo:hi], center, new[lo:hi])
                 np.minimum(squared[lo:hi], new[lo:hi], out=squared[lo:hi])
                 return float(squared[lo:hi].sum(dtype=np.float64))
 
@@ -106,17 +107,16 @@ def partitioned(X: Rows, k: int, partitions: int) -> dict[str, kseeds.Distribute
 
 
 def cost_constants() -> set[str]:
-    """Return the names of all constants of the cost model: floats, and formulas of such."""
-    named = {name for name, value in vars(nearest).items() if name.isupper() and _is_float(value)}
-    formulas = {name for name in vars(nearest) if name.endswith("_cost")}
-    return named | formulas | {f.name for f in fields(Costs) if f.type == "float"}
-
-
-def _is_float(value: Any) -> bool:
-    if isinstance(value, dict | tuple):
-        parts = list(value.values() if isinstance(value, dict) else value)
-        return bool(parts) and all(isinstance(part, float) for part in parts)
-    return isinstance(value, float)
+    """Return the names of all constants of the cost model, and of its formulas."""
+    return {
+        name
+        for name, value in vars(costs).items()
+        if not name.startswith("_")
+        and (
+            (name.isupper() and name != "COLUMNS")
+            or getattr(value, "__module__", "") == costs.__name__
+        )
+    }
 
 
 def nanoseconds(
@@ -144,20 +144,14 @@ class Bench:
             n_threads=1, progress=False,
         )[0]  # fmt: skip
         self.points, self.n = self.problem.points, len(X)
-        self.costs = costs_of(self.problem)
+        self.rows = self.points, self.problem.metric
         self.workers = Workers(1)
         self.update = cache(self._update)
         self.lazy = cache(self._lazy)
 
-    def pair_cost(self) -> float:
-        """Return what the model says of one row and one centre by brute force."""
-        return nearest._pair_cost(self.points, self.problem.metric)
-
-    def build(self, strategy: str, m: int) -> nearest.NearestUpdater:
+    def build(self, strategy: str, m: int) -> NearestUpdater:
         """Return a strategy that is ready to compare all rows with centres."""
-        return nearest.NearestUpdater(
-            self.points, self.problem.metric, self.workers, m, strategy=strategy
-        )
+        return NearestUpdater(Job(*self.rows, self.workers, m), strategy)
 
     def _update(self, strategy: str, m: int) -> tuple[float, float, float]:
         """Return nanoseconds a row of building and of comparing with m centres.
@@ -165,72 +159,65 @@ class Bench:
         And the share of all distances that was computed. Every row knows a centre already.
         """
         start = Nearest.empty(self.points)
-        self.build("brute", 1).meet(start, self.points[:1])
+        self.build("brute", 1).update(start, self.points[:1], 0)
         building = nanoseconds(lambda _: self.build(strategy, m), turns=3) / self.n
-        computed = 0
+        exact = 0
 
-        def compare(ready: tuple[nearest.NearestUpdater, Nearest]) -> None:
-            nonlocal computed
-            computed = ready[0].meet(ready[1], self.points[: m + 1])[0]
+        def compare(ready: tuple[NearestUpdater, Nearest]) -> None:
+            nonlocal exact
+            exact = ready[0].update(ready[1], self.points[1 : m + 1], 1).exact
 
         # Built anew for every turn: a tree remembers what its rows had.
         updating = nanoseconds(compare, lambda: (self.build(strategy, m), start.copy()), 3) / self.n
-        return building, updating, computed / (self.n * m)
+        return building, updating, exact / (self.n * m)
 
-    def axes(self) -> float:
-        """Return nanoseconds a dimension of finding principal axes."""
-        count = nearest._SKETCH_AXES[-1]
-        return nanoseconds(lambda _: principal_axes(self.points, count)) / self.points.shape[1]
-
-    def model_of(self, strategy: str, m: int) -> float:
-        """Return nanoseconds a row of comparing with m centres, building included."""
-        if strategy == "projected_scan":
-            return nearest._flat_cost(self.points, nearest._SKETCH_AXES[0], m, 1)
-        if strategy == "gemm":
-            return nearest._product_cost(self.points, m, 1)
-        return nearest._stopped_cost(self.points, self.problem.metric, m, 1)
+    def components(self) -> float:
+        """Return nanoseconds a row of finding principal components."""
+        return nanoseconds(lambda _: principal_components(self.points)) / self.n
 
     def _lazy(self) -> dict[str, float]:
-        """Return nanoseconds of the steps of lazy k-means++, by the names of `Costs`."""
-        state, engine = State.start(self.problem, 64), Compiled(self.workers)
+        """Return nanoseconds of the steps of lazy k-means++, by their names in the cost model."""
+        state, tier = State.start(self.problem, 64), Compiled(self.workers)
         state.add_center(self.points[0])
-        engine.first_pass(state)
-        bounds, compared = state.bounds.copy(), state.n_compared.copy()
+        tier.first_pass(state)
+        bounds, compared = state.rows.squared.copy(), state.rows.n_compared.copy()
+        family, space = self.problem.metric.kernel_family, kernels.new_sums(self.points)
+        masses = Masses(state.rows.squared, state.weights, state.sums)
 
         def reset(pending: int) -> None:
-            state.bounds[:], state.n_compared[:] = bounds, compared
+            state.rows.squared[:], state.rows.n_compared[:] = bounds, compared
             state.known = 1
             for j in range(pending):
                 state.add_center(self.points[j + 1])
-            state.wanted = state.known  # nothing may be accepted: only rejections are timed
 
         def proposals(pending: int) -> float:
             """Time proposals that are all compared with ``pending`` centres."""
             uniforms = np.random.default_rng(0).random((64, 2, 64))
             uniforms[:, 1] = 1e-9  # no early exit: nothing is nearer than almost 0
-            rows = np.empty(64, dtype=np.int64)
-            found = np.empty(64, dtype=self.points.dtype)
-            out = found, np.empty(64, np.int32), np.empty(64, np.int32)
 
             def task(_: None) -> None:
-                for draws, thresholds in uniforms:
-                    kernels.propose(draws, state.bounds, state.weights, state.tree, rows)
+                for batch in range(len(uniforms)):
+                    draw_rows(
+                        masses, uniforms, batch, state.proposals.targets, state.proposals.rows
+                    )
                     kernels.evaluate(
-                        state.points, state.centers, state.columns, 0, state.known, thresholds,
-                        rows, 0, 64, state.bounds, state.labels, state.n_compared, *out,
+                        state.rows, state.centers, state.proposals, family, state.known, uniforms,
+                        batch, 0, 64, space,
                     )  # fmt: skip
 
             return nanoseconds(task, lambda: reset(pending)) / uniforms[:, 0].size
 
-        def sweep(pending: int, threshold: float) -> float:
-            task = nanoseconds(lambda _: engine.sweep(state, threshold), lambda: reset(pending))
+        def refresh(pending: int, threshold: float) -> float:
+            task = nanoseconds(
+                lambda _: tier.partial_refresh(state, threshold), lambda: reset(pending)
+            )
             return task / self.n
 
         few, many = proposals(64), proposals(1024)
         pair = (many - few) / 960
-        scan = sweep(1, 0.99 * float(bounds.max()))
-        one, more = sweep(1, 0.0), sweep(65, 0.0)
+        scan = refresh(1, 0.99 * float(bounds.max()))
+        one, more = refresh(1, 0.0), refresh(65, 0.0)
         row_pair = (more - one) / 64
         gather = one - scan - row_pair
         draw = few - 64 * pair
-        return {"draw": draw, "pair": pair, "scan": scan, "gather": gather, "row_pair": row_pair}
+        return {"DRAW": draw, "proposal_pair": pair, "SCAN": scan, "gather": gather}

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.charts import Table
-from benchmarks.internals import Bench, nearest
+from benchmarks.internals import Bench, costs
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite
 
 SHAPES = [(60_000, 3), (60_000, 8), (1_000_000, 3), (500_000, 54), (60_000, 784)]
@@ -69,8 +69,8 @@ def _explains(bench: Bench, strategy: str, known: float) -> Pair:
     return borne, known
 
 
-def _lazy(name: str) -> Calibration:
-    return Calibration((name,), lambda bench: (bench.lazy()[name], getattr(bench.costs, name)))
+def _lazy(constants: tuple[str, ...], model: Callable[..., float]) -> Calibration:
+    return Calibration(constants, lambda bench: (bench.lazy()[constants[0]], model(*bench.rows)))
 
 
 FEW, MANY = (1, 8), (17, 10_000)
@@ -95,41 +95,49 @@ def _each(
 
 # fmt: off
 CALIBRATIONS: dict[str, Calibration] = {
-    **{name: _lazy(name) for name in ("draw", "pair", "scan", "gather", "row_pair")},
+    "a proposal": _lazy(("DRAW", "proposal"), lambda *_: costs.DRAW),
+    "a distance of a proposal": _lazy(("proposal_pair",), costs.proposal_pair),
+    "a row looked at": _lazy(("SCAN",), lambda *_: costs.SCAN),
+    "a row as a column": _lazy(("gather",), costs.gather),
     "tree, building": Calibration(
-        ("plant", "_TREE_COST"), lambda b: (b.update("tree", 8)[0], b.costs.plant), FEW),
+        ("BUILD", "tree_build"),
+        lambda b: (b.update("tree", 8)[0], costs.tree_build(b.points)), FEW),
     "tree, few centres": Calibration(
-        ("refresh", "_TREE_COST"), lambda b: (b.update("tree", 8)[1], b.costs.refresh), FEW),
+        ("TREE_BATCH",), lambda b: (b.update("tree", 8)[1], costs.TREE_BATCH), FEW),
     "tree, a centre": Calibration(
-        ("refresh_pair",), lambda b: (_slope(b, "tree"), b.costs.refresh_pair), FEW),
+        ("tree_pair",), lambda b: (_slope(b, "tree"), costs.tree_pair(b.points)), FEW),
     "brute force, a centre": Calibration(
-        ("_pair_cost",), lambda b: (_slope(b, "brute"), b.pair_cost()), FEW),
+        ("pair", "width_of"), lambda b: (_slope(b, "brute"), costs.pair(*b.rows)), FEW),
     "brute force, a centre, manhattan": Calibration(
-        ("_pair_cost",), lambda b: (_slope(b, "brute"), b.pair_cost()), metric="manhattan"),
+        ("pair",), lambda b: (_slope(b, "brute"), costs.pair(*b.rows)), metric="manhattan"),
+    "plain NumPy, a coordinate": Calibration(
+        ("PLAIN_ELEMENT",),
+        lambda b: (_slope(b, "plain") / b.points.shape[1], costs.PLAIN_ELEMENT)),
     **{f"brute force, {m} centres": Calibration(
-        ("_STOPPED", "_stopped_cost"),
-        lambda b, m=m: (b.update("brute", m)[1], b.model_of("brute", m)), MANY)
+        ("STOPPED", "HUNDREDS", "stopped"),
+        lambda b, m=m: (b.update("brute", m)[1], costs.stopped(*b.rows, m, 1)), MANY)
         for m in (128, 1024)},
     "projected scan, 512 centres": Calibration(
-        ("_flat_cost",),
-        lambda b: (sum(b.update("projected_scan", 512)[:2]), b.model_of("projected_scan", 512)),
-        MANY),
+        ("projected_scan",),
+        lambda b: (sum(b.update("projected_scan", 512)[:2]),
+                   costs.projected_scan(b.points, 8, 512, 1)), MANY),
     "gemm, 512 centres": Calibration(
-        ("_product_cost",),
-        lambda b: (sum(b.update("gemm", 512)[:2]), b.model_of("gemm", 512)), MANY),
-    "principal axes, a dimension": Calibration(
-        ("_AXES_COST",), lambda b: (b.axes(), nearest._AXES_COST), MANY),
-    **_each("_BATCH_PAYS", nearest._BATCH_PAYS, _pays, "pays"),
-    **_each("_USELESS", nearest._USELESS, _given_up, "is given up"),
+        ("gemm",),
+        lambda b: (sum(b.update("gemm", 512)[:2]), costs.gemm(b.points, 512, 1)), MANY),
+    "principal components": Calibration(
+        ("COMPONENTS", "components"),
+        lambda b: (b.components(), costs.components(b.points)), MANY),
+    **_each("BATCH_PAYS", costs.BATCH_PAYS, _pays, "pays"),
+    **_each("USELESS", costs.USELESS, _given_up, "is given up"),
     "projected tree pays, building included": Calibration(
-        ("_SKETCH_TREE_PAYS",),
-        lambda b: _pays(b, "projected_tree", nearest._SKETCH_TREE_PAYS, building=True), MANY),
+        ("PROJECTED_TREE_PAYS",),
+        lambda b: _pays(b, "projected_tree", costs.PROJECTED_TREE_PAYS, building=True), MANY),
     "variance a projected tree may leave out": Calibration(
-        ("_SKETCH_TREE_LEAVES_OUT", "_SKETCH_TREE_ENOUGH"),
-        lambda b: _explains(b, "projected_tree", nearest._SKETCH_TREE_LEAVES_OUT), MANY),
+        ("PROJECTED_TREE_LEAVES", "PROJECTED_TREE_ENOUGH"),
+        lambda b: _explains(b, "projected_tree", costs.PROJECTED_TREE_LEAVES), MANY),
     "variance a projected scan may leave out": Calibration(
-        ("_SKETCH_LEAVES_OUT",),
-        lambda b: _explains(b, "projected_scan", nearest._SKETCH_LEAVES_OUT), MANY),
+        ("PROJECTED_SCAN_LEAVES",),
+        lambda b: _explains(b, "projected_scan", costs.PROJECTED_SCAN_LEAVES), MANY),
 }
 # fmt: on
 """How every constant is measured; the keys are what the table shows."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kseeds import laws as table
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import (
     Prepared,
@@ -26,6 +24,7 @@ from kseeds.inputs import (
 )
 from kseeds.inputs.fingerprint import Fingerprint, fingerprint_of
 from kseeds.inputs.problem import UncheckedValuesError
+from kseeds.laws import PARALLEL, PLUSPLUS, Law
 from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
 from kseeds.methods.parallel.schedule import Schedule
@@ -55,7 +54,7 @@ def kmeans_plusplus(
     Parameters
     ----------
     X : array-like, shape (n, d)
-        One row a point: NumPy array, memory map, list, pandas or polars frame, Arrow table.
+        One row per point: NumPy array, memory map, list, pandas or polars frame, Arrow table.
         float32 and float64 are computed in their own precision; float16, booleans and
         integers of at most 16 bits in float32; everything else in float64.
     n_clusters : int
@@ -79,7 +78,7 @@ def kmeans_plusplus(
         Of ``algorithm="paper"``: ``keys`` ("clock", or "printed" for the paper's own biased
         rule) and ``queue`` (False for the ablation without the priority queue). Of
         ``algorithm="lazy"``: ``kernels`` ("auto", "plain" or "compiled", the same seeds),
-        ``sweeps`` ("auto", "never", "always" or "whole") and ``batch`` (64, 8 or 1).
+        ``refresh`` ("auto", "never", "partial" or "full") and ``batch`` (64, 8 or 1).
 
     Returns
     -------
@@ -101,11 +100,9 @@ def kmeans_plusplus(
     >>> centers.shape
     (3, 1)
     """
-    name = check_algorithm("kmeans_plusplus", algorithm, table.PLUSPLUS)
     with restored_on_error(random_state):
         return _seed(
-            X, n_clusters, name, table.PLUSPLUS, options,
-            run=lambda module, problem: module.draw(problem, **options),
+            PLUSPLUS, X, n_clusters, algorithm, options, (),
             sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
             random_state=random_state, n_threads=n_threads, progress=progress,
         )  # fmt: skip
@@ -135,7 +132,7 @@ def kmeans_parallel(
     Parameters
     ----------
     X : array-like, shape (n, d)
-        One row a point, as for `kmeans_plusplus`.
+        One row per point, as for `kmeans_plusplus`.
     n_clusters : int
         How many seeds to draw.
     oversampling : float, default 2.0
@@ -149,7 +146,8 @@ def kmeans_parallel(
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
         tree without a radius). Of ``algorithm="fast"``: ``strategy`` ("plain", "brute",
-        "tree", "projected_tree", "projected_scan", "gemm" or "vantage"), how rows meet candidates.
+        "tree", "projected_tree", "projected_scan", "gemm" or "vantage"), how rows are compared with
+        candidates.
 
     Returns
     -------
@@ -171,55 +169,46 @@ def kmeans_parallel(
     >>> len(set(seeding.indices.tolist()))
     4
     """
-    name = check_algorithm("kmeans_parallel", algorithm, table.PARALLEL)
     schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
     with restored_on_error(random_state):
         return _seed(
-            X, n_clusters, name, table.PARALLEL, options,
-            run=lambda module, problem: module.draw(problem, schedule, **options),
+            PARALLEL, X, n_clusters, algorithm, options, (schedule,),
             sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
             random_state=random_state, n_threads=n_threads, progress=progress,
         )  # fmt: skip
 
 
 def _seed(
+    law: Law,
     X: Any,
     n_clusters: Any,
     algorithm: str,
-    methods: dict[str, str],
     options: dict[str, Any],
-    *,
-    run: Callable[[Any, Problem], Draw],
+    parameters: tuple[Any, ...],
     **arguments: Any,
 ) -> Seeding:
-    """Prepare, run the method, complete the draw, and wrap it."""
+    """Prepare, draw from a law with its parameters, complete the draw, and wrap it."""
     started = time.perf_counter()
-    function = "kmeans_plusplus" if methods is table.PLUSPLUS else "kmeans_parallel"
-    check_options(
-        function, algorithm, options, methods,
-        lambda name: table.options_of(table.method(methods, name)),
-    )  # fmt: skip
-    # Lazy k-means++ reads the values once, in its first pass, and sees there if they are bad.
-    reads_once = methods is table.PLUSPLUS and algorithm in ("auto", "lazy")
+    check_algorithm(law.function, algorithm, law.algorithms)
+    check_options(law.function, algorithm, options, law.algorithms, law.options_of)
+    method = law.method(algorithm)
     problem, prepared, weights = prepare_problem(
-        X, n_clusters, **arguments, check_values=not reads_once
+        X, n_clusters, **arguments, check_values=not method.checks_values
     )
-    if algorithm == "auto":
-        algorithm = next(iter(methods))
-    if algorithm == "paper" and problem.metric.function is not None:
+    if problem.metric.function is not None and not method.any_dissimilarity:
         raise ValueError(
             f"metric={problem.metric.name} is a function, which may break the triangle inequality "
-            "that algorithm='paper' relies on; use algorithm='auto' or 'naive'."
+            f"that algorithm={algorithm!r} relies on; use algorithm='auto' or 'naive'."
         )
     try:
         try:
-            drawn = run(table.method(methods, algorithm), problem)
+            drawn = method.draw(problem, *parameters, **options)
         except UncheckedValuesError:
             stream = problem.stream  # a generator must not be drawn from twice
             again = {**arguments, "random_state": 0}
             problem, prepared, weights = prepare_problem(X, n_clusters, **again)
             problem = replace(problem, stream=stream)
-            drawn = run(table.method(methods, algorithm), problem)
+            drawn = method.draw(problem, *parameters, **options)
         drawn.work.rows = len(problem.points)
         indices = complete(problem, prepared, drawn, weights, _warn)
         before = drawn.fingerprint
@@ -230,7 +219,7 @@ def _seed(
     return Seeding(
         centers=prepared.values[indices],
         indices=indices.copy(),  # the caller's to sort, say
-        algorithm=algorithm,
+        algorithm=law.named(algorithm),
         work=drawn.work,
         seconds=time.perf_counter() - started,
         finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),

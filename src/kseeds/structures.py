@@ -111,7 +111,7 @@ class VPTree:
         self.nodes_visited = 0
 
     def __len__(self) -> int:
-        return len(self._tree.order)
+        return len(self._tree)
 
     def nearest_in_range(
         self,
@@ -143,7 +143,7 @@ class VPTree:
         squared = _just_beyond(limits, metric.scale, points.dtype)
         labels = np.full(len(points), -1, dtype=np.int32)
         with Workers(check_threads(n_threads)) as workers:
-            computed, visited = self._tree.improve(points, squared, labels, workers)
+            computed, visited = self._tree.search(points, squared, labels, workers)
         self.distance_computations += computed
         self.nodes_visited += visited
         distances = _in_user_units(squared, metric.scale)

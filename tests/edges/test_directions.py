@@ -18,9 +18,9 @@ from tests.exactness.laws import chi_square_p, euclidean, plusplus_law
 from tests.harness import oracle
 
 SEEDERS = [
-    *((kmeans_plusplus, {"algorithm": algorithm}) for algorithm in table.PLUSPLUS),
+    *((kmeans_plusplus, {"algorithm": algorithm}) for algorithm in table.PLUSPLUS.algorithms),
     (kmeans_plusplus, {"algorithm": "lazy", "kernels": "compiled"}),
-    *((kmeans_parallel, {"algorithm": algorithm}) for algorithm in table.PARALLEL),
+    *((kmeans_parallel, {"algorithm": algorithm}) for algorithm in table.PARALLEL.algorithms),
     (kmeans_parallel, {"algorithm": "fast", "strategy": "tree"}),
 ]
 every_seeder = pytest.mark.parametrize(("function", "options"), SEEDERS)
@@ -133,7 +133,7 @@ def test_a_zero_vector_has_no_direction(metric):
         kseeds.dask.kmeans_plusplus(da.from_array(X, chunks=(4, 3)), 2, metric=metric)
 
 
-@pytest.mark.parametrize("algorithm", table.PLUSPLUS)
+@pytest.mark.parametrize("algorithm", table.PLUSPLUS.algorithms)
 @pytest.mark.parametrize(("dtype", "unit"), [(np.float32, 2.0**-17), (np.float64, 2.0**-46)])
 @every_metric
 def test_the_law_of_directions_that_differ_by_little(algorithm, metric, dtype, unit, seed_offset):

@@ -13,6 +13,7 @@ from kseeds.distances import underflow
 from kseeds.distances.metrics import METRICS, Family, Metric
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.points import prepare_points
+from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
@@ -66,8 +67,8 @@ def test_a_family_that_nobody_computes_is_an_error(strategy):
         underflow.distances(X, X[0], odd)
     prepared = prepare_points(X, "euclidean")
     with Workers(1) as workers, pytest.raises(ValueError, match="famil"):
-        NearestUpdater(prepared.points, odd, workers, 4, 1, strategy).meet(
-            Nearest.empty(prepared.points), np.ascontiguousarray(prepared.points[:4])
+        NearestUpdater(Job(prepared.points, odd, workers, 4), strategy).update(
+            Nearest.empty(prepared.points), np.ascontiguousarray(prepared.points[:4]), 0
         )
 
 

@@ -16,8 +16,8 @@ from kseeds.inputs.fingerprint import fingerprint_of
 from kseeds.runtime.threads import Workers
 
 SEEDERS = [
-    *((kmeans_plusplus, algorithm) for algorithm in table.PLUSPLUS),
-    *((kmeans_parallel, algorithm) for algorithm in table.PARALLEL),
+    *((kmeans_plusplus, algorithm) for algorithm in table.PLUSPLUS.algorithms),
+    *((kmeans_parallel, algorithm) for algorithm in table.PARALLEL.algorithms),
 ]
 every = pytest.mark.parametrize(("function", "algorithm"), SEEDERS)
 ASKED = ("labels", "distances", "potential")

@@ -15,10 +15,10 @@ from tests.data import NORMS
 from tests.exactness.laws import chi_square_p, euclidean, plusplus_law
 from tests.harness.profiles import scaled
 
-PLUSPLUS = list(table.PLUSPLUS)
+PLUSPLUS = list(table.PLUSPLUS.algorithms)
 SEEDERS = [
     *((kmeans_plusplus, algorithm) for algorithm in PLUSPLUS),
-    *((kmeans_parallel, algorithm) for algorithm in table.PARALLEL),
+    *((kmeans_parallel, algorithm) for algorithm in table.PARALLEL.algorithms),
 ]
 every = pytest.mark.parametrize(("function", "algorithm"), SEEDERS)
 

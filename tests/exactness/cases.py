@@ -66,16 +66,16 @@ METHODS = {
     "kmeans_plusplus": Method(
         kmeans_plusplus,
         plusplus_law,
-        tuple(table.PLUSPLUS),
+        tuple(table.PLUSPLUS.algorithms),
         {
             "paper": ({"queue": False},),
             "lazy": (
                 {"kernels": "plain"},
                 {"kernels": "compiled"},
-                {"sweeps": "never", "batch": 1},
-                {"sweeps": "always", "batch": 1},
-                {"kernels": "plain", "sweeps": "always", "batch": 8},
-                {"kernels": "compiled", "sweeps": "whole", "batch": 1},
+                {"refresh": "never", "batch": 1},
+                {"refresh": "partial", "batch": 1},
+                {"kernels": "plain", "refresh": "partial", "batch": 8},
+                {"kernels": "compiled", "refresh": "full", "batch": 1},
             ),
         },
         {
@@ -95,7 +95,7 @@ METHODS = {
     "kmeans_parallel": Method(
         kmeans_parallel,
         parallel_law,
-        tuple(table.PARALLEL),
+        tuple(table.PARALLEL.algorithms),
         {
             "paper": ({"in_range": False},),
             "fast": tuple({"strategy": strategy} for strategy in STRATEGIES),

@@ -9,7 +9,7 @@ from tests.exactness.cases import METHODS, Case, Input
 from tests.exactness.laws import REJECT, chi_square_p, plusplus_law
 from tests.harness.profiles import scaled, sizes
 
-LAZY = ({"kernels": "plain"}, {"kernels": "compiled"}, {"sweeps": "never", "batch": 1})
+LAZY = ({"kernels": "plain"}, {"kernels": "compiled"}, {"refresh": "never", "batch": 1})
 VARIANTS = [
     (algorithm, options)
     for algorithm in METHODS["kmeans_plusplus"].algorithms

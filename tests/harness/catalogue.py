@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kseeds import Seeding, kmeans_parallel, kmeans_plusplus
-from kseeds import laws as table
+import kseeds
+from kseeds import Seeding
+from kseeds.laws import LAWS
 
-FUNCTIONS: dict[str, Callable[..., Seeding]] = {
-    "kmeans_plusplus": kmeans_plusplus,
-    "kmeans_parallel": kmeans_parallel,
-}
-ALGORITHMS = {"kmeans_plusplus": table.PLUSPLUS, "kmeans_parallel": table.PARALLEL}
+FUNCTIONS: dict[str, Callable[..., Seeding]] = {name: getattr(kseeds, name) for name in LAWS}
+ALGORITHMS = {function: law.algorithms for function, law in LAWS.items()}
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Variant:
 
 def options_of(function: str, algorithm: str) -> dict[str, tuple[Any, ...]]:
     """Return the options of an algorithm with their possible values."""
-    return table.options_of(table.method(ALGORITHMS[function], algorithm))
+    return LAWS[function].options_of(algorithm)
 
 
 def one_by_one() -> list[Variant]:

@@ -81,7 +81,7 @@ def _reported() -> Result:
 JOBS: dict[str, Job] = {
     "lazy": _of(kmeans_plusplus, MANY, 40, algorithm="lazy", kernels="compiled"),
     "lazy plain": _of(kmeans_plusplus, FEW, 20, algorithm="lazy", kernels="plain"),
-    "lazy whole": _of(kmeans_plusplus, WIDE, 40, algorithm="lazy", sweeps="whole"),
+    "lazy whole": _of(kmeans_plusplus, WIDE, 40, algorithm="lazy", refresh="full"),
     "naive": _of(kmeans_plusplus, FEW, 20, algorithm="naive"),
     "paper": _of(kmeans_plusplus, MANY, 10, algorithm="paper"),
     "rounds": _of(kmeans_plusplus, MANY, 40, algorithm="rounds"),

@@ -23,12 +23,12 @@ def draws():
     Small inputs run in plain NumPy unless told otherwise; the options ask for compiled kernels.
     """
     found = {}
-    for function, algorithms in FUNCTIONS.items():
+    for function, law in FUNCTIONS.items():
         found[f"{function.__name__}, auto"] = function
-        for algorithm in algorithms:
+        for algorithm in law.algorithms:
             draw = partial(function, algorithm=algorithm)
             found[f"{function.__name__}, {algorithm}"] = draw
-            options = table.options_of(table.method(algorithms, algorithm))
+            options = law.options_of(algorithm)
             for name, value in ((name, v) for name, allowed in options.items() for v in allowed):
                 given = partial(draw, **{name: value})
                 found[f"{function.__name__}, {algorithm}, {name}={value}"] = given
@@ -100,7 +100,7 @@ def test_more_seeds_begin_with_fewer(algorithm):
     """k-means++ draws one seed after the other; asking for more must not change the first.
 
     (Lazy k-means++ and its rounds keep the law but not this: how many seeds are wanted decides
-    their sweeps and batches.)
+    their refreshes and batches.)
     """
     X = points_of("random", 150, 3, 0)
     long = kmeans_plusplus(X, 20, random_state=3, algorithm=algorithm).indices.tolist()

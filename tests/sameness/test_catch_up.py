@@ -1,4 +1,4 @@
-"""Every way of meeting centres equals brute force, label for label."""
+"""Every strategy for nearest centres equals brute force, label for label."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from kseeds import assign, kmeans_parallel, kmeans_plusplus
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs import prepare_points
+from kseeds.nearest.choice import Job, choose
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import NearestUpdater, choose_strategy
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
 from tests.data import METRICS, NOT_EUCLIDEAN, ODDITIES, fit_for, points_of
 
@@ -19,14 +20,14 @@ SETTINGS = settings(max_examples=120, deadline=None, derandomize=True)
 
 
 def run(prepared, centers, batches, strategy, n_threads=1):
-    """Let the rows meet the centres in batches; return the state and the distances computed."""
+    """Compare the rows with centres in batches; return the state and the distances computed."""
     nearest, computed = Nearest.empty(prepared.points), 0
     with Workers(n_threads) as workers:
-        engine = NearestUpdater(
-            prepared.points, prepared.metric, workers, len(centers), strategy=strategy
-        )
+        job = Job(prepared.points, prepared.metric, workers, len(centers))
+        updater, first = NearestUpdater(job, strategy), 0
         for stop in batches:
-            computed += engine.meet(nearest, centers[:stop])[0]
+            computed += updater.update(nearest, centers[first:stop], first).distances
+            first = stop
     return nearest, computed
 
 
@@ -165,15 +166,15 @@ def test_a_tree_whose_rows_others_have_changed(strategy):
     centers = np.ascontiguousarray(prepared.points[::100])
     brute, _ = run(prepared, centers, [100, 250, 400], "brute")
     with Workers(2) as workers:
-        trees = NearestUpdater(prepared.points, prepared.metric, workers, 400, strategy=strategy)
-        plainly = NearestUpdater(prepared.points, prepared.metric, workers, 400, strategy="brute")
+        job = Job(prepared.points, prepared.metric, workers, 400)
+        trees, plainly = NearestUpdater(job, strategy), NearestUpdater(job, "brute")
         for _ in range(2):
             nearest = Nearest.empty(prepared.points)
-            trees.meet(nearest, centers[:100])
-            plainly.meet(nearest, centers[:250])
+            trees.update(nearest, centers[:100], 0)
+            plainly.update(nearest, centers[100:250], 100)
             own = np.arange(0, 40_000, 100)[250:]
             nearest.squared[own], nearest.labels[own] = 0.0, np.arange(250, 400)
-            trees.meet(nearest, centers)
+            trees.update(nearest, centers[250:], 250)
             np.testing.assert_array_equal(nearest.labels, brute.labels)
             np.testing.assert_array_equal(nearest.squared, brute.squared)
 
@@ -238,7 +239,7 @@ def test_assign_refuses(arguments, message):
 @pytest.mark.parametrize(
     "strategy", ["plain", "brute", "tree", "projected_tree", "projected_scan", "gemm", "vantage"]
 )
-def test_the_candidates_do_not_depend_on_the_way(strategy):
+def test_the_candidates_do_not_depend_on_the_strategy(strategy):
     X = points_of("clustered", 4000, 3, 0)
     naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")
     fast = kmeans_parallel(X, 20, random_state=0, algorithm="fast", strategy=strategy)
@@ -248,41 +249,44 @@ def test_the_candidates_do_not_depend_on_the_way(strategy):
     assert fast.work.distances <= naive.work.distances
 
 
-def test_sketches_never_lengthen_a_distance():
-    from kseeds.nearest.projection import Sketch, principal_axes
+def test_projections_never_lengthen_a_distance():
+    from kseeds.nearest.projection import Projection, principal_components
 
     X = points_of("badly scaled", 500, 20, 0)
     for count in (0, 1, 7, 20):
-        sketch = Sketch(principal_axes(X).first(count))
-        sketches, radius = sketch.of(X, Workers(1))
+        projection = Projection(principal_components(X).leading(count))
+        projected, radius = projection.of(X, Workers(1))
         true = np.sqrt(((X[:, None] - X[None, :50]) ** 2).sum(axis=2))
-        short = np.sqrt(((sketches[:, None] - sketches[None, :50]) ** 2).sum(axis=2))
+        short = np.sqrt(((projected[:, None] - projected[None, :50]) ** 2).sum(axis=2))
         assert (short <= true * (1 + 1e-9) + 4e-8 * 2 * radius).all()
 
 
-def test_axes_tell_what_they_leave_out():
-    from kseeds.nearest.projection import principal_axes
+def test_components_tell_what_they_leave_out():
+    from kseeds.nearest.projection import principal_components
 
     rng = np.random.default_rng(0)
-    assert principal_axes(rng.normal(size=(2000, 40))).unexplained(8) > 0.6
-    assert principal_axes(np.zeros((2000, 40))).unexplained(8) == 1.0
+    assert principal_components(rng.normal(size=(2000, 40))).unexplained(8) > 0.6
+    assert principal_components(np.zeros((2000, 40))).unexplained(8) == 1.0
     flat = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 40))
-    assert principal_axes(flat + 1e-3 * rng.normal(size=(2000, 40))).unexplained(7) < 1e-3
+    assert principal_components(flat + 1e-3 * rng.normal(size=(2000, 40))).unexplained(7) < 1e-3
     high = 5.0 + rng.normal(size=(2000, 20)) @ rng.normal(size=(20, 300))
-    axes = principal_axes(high)
-    assert axes.unexplained(32) < 1e-3
-    np.testing.assert_allclose(axes.axes.T @ axes.axes, np.eye(64), atol=1e-9)
+    components = principal_components(high)
+    assert components.unexplained(32) < 1e-3
+    directions = components.directions
+    np.testing.assert_allclose(directions.T @ directions, np.eye(64), atol=1e-9)
 
 
 def test_the_tree_is_chosen_where_it_pays():
     few = prepare_points(np.zeros((100_000, 3), dtype=np.float32), "euclidean")
-    many = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "euclidean")
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(10_000, 3)) @ rng.normal(size=(3, 40))
+    many = prepare_points(flat.astype(np.float32), "euclidean")
     other = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "manhattan")
-    assert choose_strategy(few.points, few.metric, 5000) == "tree"
-    assert choose_strategy(few.points, few.metric, 1e5) == "tree"
-    assert choose_strategy(many.points, many.metric, 1e5) == "projected_tree"
-    assert choose_strategy(other.points, other.metric, 1e5) == "vantage"
-    assert choose_strategy(other.points, other.metric, 30) == "brute"
-    assert choose_strategy(few.points, few.metric, 30) == "brute"
+    assert choose(Job(few.points, few.metric, Workers(1), 5000)) == "tree"
+    assert choose(Job(few.points, few.metric, Workers(1), 1e5)) == "tree"
+    assert choose(Job(many.points, many.metric, Workers(1), 1e5)) == "projected_tree"
+    assert choose(Job(other.points, other.metric, Workers(1), 1e5)) == "vantage"
+    assert choose(Job(other.points, other.metric, Workers(1), 30)) == "brute"
+    assert choose(Job(few.points, few.metric, Workers(1), 30)) == "brute"
     function = prepare_points(np.zeros((9, 3)), lambda a, b: 0.0)
-    assert choose_strategy(function.points, function.metric, 1e9) == "plain"
+    assert choose(Job(function.points, function.metric, Workers(1), 1e9)) == "plain"

@@ -32,12 +32,12 @@ def both(X, k, **keywords):
     st.integers(2, 400),
     st.sampled_from([1, 2, 3, 15, 16, 17, 70]),
     st.sampled_from([np.float32, np.float64]),
-    st.sampled_from(["auto", "never", "always", "whole"]),
+    st.sampled_from(["auto", "never", "partial", "full"]),
     st.sampled_from([64, 8, 1]),
     st.booleans(),
     st.integers(0, 2**31),
 )
-def test_plain_equals_compiled(metric, kind, n, d, dtype, sweeps, batch, weighted, seed):
+def test_plain_equals_compiled(metric, kind, n, d, dtype, refresh, batch, weighted, seed):
     X = fit_for(metric, points_of(kind, n, d, seed)).astype(dtype)
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 3, size=n).astype(float) if weighted else None
@@ -47,15 +47,15 @@ def test_plain_equals_compiled(metric, kind, n, d, dtype, sweeps, batch, weighte
     k = int(rng.integers(1, min(most, 150) + 1))
     initial = X[: rng.integers(0, 5)]
     plain, compiled = both(
-        X, k, metric=metric, sample_weight=weights, sweeps=sweeps, batch=batch,
+        X, k, metric=metric, sample_weight=weights, refresh=refresh, batch=batch,
         initial_centers=initial, random_state=seed,
     )  # fmt: skip
     assert plain.indices.tolist() == compiled.indices.tolist()
     assert plain.work.proposals == compiled.work.proposals
-    if sweeps != "whole":  # a tree prunes, and lets rows meet what only some have not met
+    if refresh != "full":  # a tree prunes, and compares rows with what only some have pending
         assert plain.work == compiled.work
     np.testing.assert_array_equal(plain.labels, compiled.labels)
-    if batch == 1 and sweeps != "whole":  # within a batch a row may be proposed twice
+    if batch == 1 and refresh != "full":  # within a batch a row may be proposed twice
         assert plain.work.distances <= n * (k + len(initial)), "a pair is computed once at most"
 
 
@@ -82,7 +82,7 @@ def test_a_tree_is_planted_where_that_pays():
 
 
 def test_threads_change_nothing():
-    """Long batches are shared out to threads, and so are first passes and sweeps."""
+    """Long batches are shared out to threads, and so are first passes and refreshes."""
     X = points_of("random", 20_000, 64, 0).astype(np.float32)
     keywords = {"random_state": 1, "algorithm": "lazy", "kernels": "compiled"}
     one = kmeans_plusplus(X, 3000, n_threads=1, **keywords)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kseeds import kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
-from kseeds.nearest.update import STRATEGIES
+from kseeds.nearest.choice import STRATEGIES
 from kseeds.runtime.threads import BLOCK_ROWS, Workers, blocks_of
 from kseeds.sampling.streams import Purpose, Stream, maxima_of
 
@@ -55,7 +55,8 @@ def threads(monkeypatch):
     [
         (function, algorithm, options)
         for function, algorithms in (
-            (kmeans_plusplus, table.PLUSPLUS), (kmeans_parallel, table.PARALLEL),
+            (kmeans_plusplus, table.PLUSPLUS.algorithms),
+            (kmeans_parallel, table.PARALLEL.algorithms),
         )
         for algorithm in algorithms
         # Plain kernels use one thread, and so small a job may get them; the others are asked for.

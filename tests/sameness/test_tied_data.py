@@ -14,8 +14,9 @@ from kseeds import assign, kmeans_parallel, kmeans_plusplus
 from kseeds.distances.metrics import Family
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.points import prepare_points
+from kseeds.nearest.choice import STRATEGIES, Job
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import STRATEGIES, NearestUpdater
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
 from tests.data import METRICS, fit_for
 
@@ -67,9 +68,9 @@ def test_lazy_tiers_and_threads_are_the_same(kind, d):
     found = [
         kmeans_plusplus(
             X, 70, sample_weight=weights, random_state=1, algorithm="lazy", kernels=kernels,
-            sweeps=sweeps, n_threads=n,
+            refresh=refresh, n_threads=n,
         )
-        for sweeps in ("auto", "always")
+        for refresh in ("auto", "partial")
         for kernels, n in (("plain", 1), ("compiled", 1), ("compiled", 3))
     ]  # fmt: skip
     for group in (found[:3], found[3:]):
@@ -90,9 +91,9 @@ def test_every_strategy_finds_the_numbers_of_the_definition(strategy, dtype, d):
     prepared = prepare_points(X, "euclidean")
     nearest = Nearest.empty(prepared.points)
     with Workers(1) as workers:
-        engine = NearestUpdater(prepared.points, prepared.metric, workers, 90, 2, strategy)
-        engine.meet(nearest, centers[:30])
-        engine.meet(nearest, centers)
+        updater = NearestUpdater(Job(prepared.points, prepared.metric, workers, 90, 2), strategy)
+        updater.update(nearest, centers[:30], 0)
+        updater.update(nearest, centers[30:], 30)
     np.testing.assert_array_equal(nearest.labels, table.argmin(axis=0))
     np.testing.assert_array_equal(nearest.squared, table.min(axis=0))
 
@@ -108,9 +109,8 @@ def test_metrics_are_the_same_in_both_tiers_to_the_last_bit(metric, dtype):
         states = [Nearest.empty(prepared.points) for _ in range(2)]
         with Workers(1) as workers:
             for state, choice in zip(states, ("plain", strategy), strict=True):
-                NearestUpdater(prepared.points, prepared.metric, workers, 50, 1, choice).meet(
-                    state, centers
-                )
+                job = Job(prepared.points, prepared.metric, workers, 50)
+                NearestUpdater(job, choice).update(state, centers, 0)
         np.testing.assert_array_equal(states[0].squared, states[1].squared)
         np.testing.assert_array_equal(states[0].labels, states[1].labels)
 

@@ -17,7 +17,7 @@ from kseeds.inputs.fingerprint_kernels import print_words
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import kernel
 from kseeds.runtime.threads import Workers
-from kseeds.simd import columns, interpreted, rows
+from kseeds.simd import columns, interpreted, rows, tables
 
 TERMS = ("square", "abs", "square_of_sum", "max_abs")
 WIDTHS = (1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 40, 64, 100)
@@ -41,8 +41,9 @@ PRINT_WORDS = compiled(print_words, 4)
 PRINTED_SUM = compiled(rows.printed_sum_of_squares(), 7)
 WEIGHTED_SUM = compiled(rows.weighted_sum(), 4)
 COLUMN_SUMS = compiled(columns.column_sums(), 6)
-BOX_SUMS = compiled(columns.box_sums(), 8)
-MEET_PAIR = compiled(columns.meet_pair(), 9)
+BOX_SUMS = compiled(columns.box_sums(), 9)
+COMPARE_PAIR = compiled(columns.compare_pair(), 9)
+COLUMN_MINIMA = compiled(tables.column_minima(), 6)
 GROUP_MINIMA = compiled(columns.group_minima(), 7)
 
 
@@ -61,7 +62,7 @@ def test_every_twin_is_compared_here():
     }
     assert twins == {
         "lane_sum", "print_words", "printed_sum_of_squares", "weighted_sum", "column_sums",
-        "box_sums", "meet_pair", "group_minima",
+        "box_sums", "compare_pair", "group_minima", "column_minima",
     }  # fmt: skip
 
 
@@ -159,15 +160,15 @@ def test_column_sums_of_a_later_group_of_rows():
 @pytest.mark.parametrize("added", [0, 1])
 def test_box_sums(dtype, d, added):
     rng = np.random.default_rng(d)
-    T = values(rng, (d, 2 * COLUMNS), dtype)
+    T = values(rng, (2 * d + 1, 2 * COLUMNS), dtype)
     corners = values(rng, (2, 3, d), dtype)
     if added:  # norms are not negative
-        T[-1], corners[..., -1] = np.abs(T[-1]), np.abs(corners[..., -1])
+        T, corners[..., -1] = np.abs(T), np.abs(corners[..., -1])
     lower, upper = corners.min(axis=0), corners.max(axis=0)
-    for t, first in ((0, 0), (2, COLUMNS)):
+    for t, row, first in ((0, 0, 0), (2, d + 1, COLUMNS)):
         mine, twin = np.full((2, 2, 2 * COLUMNS), -1, dtype)
-        least = BOX_SUMS(lower, upper, t, T, first, added, mine[0], mine[1])
-        wanted = interpreted.box_sums(lower, upper, t, T, first, added, twin[0], twin[1])
+        least = BOX_SUMS(lower, upper, t, T, row, first, added, mine[0], mine[1])
+        wanted = interpreted.box_sums(lower, upper, t, T, row, first, added, twin[0], twin[1])
         np.testing.assert_array_equal(mine, twin)
         assert dtype(least) == wanted == mine[1, first : first + COLUMNS].min()
 
@@ -176,7 +177,7 @@ def test_box_sums(dtype, d, added):
 @both_types
 @pytest.mark.parametrize("kind", ["random", "grid"])
 @pytest.mark.parametrize("numbers", [(3, 9), (9, 3), (2**31 - 2, 2**31 - 1)])
-def test_meet_pair(dtype, d, kind, numbers):
+def test_compare_pair(dtype, d, kind, numbers):
     rng = np.random.default_rng(d)
     A, T = values(rng, (4, d), dtype, kind), values(rng, (d, 2 * COLUMNS), dtype, kind)
     A[3] = A[1]  # a pair of equal centres ties in every column
@@ -187,8 +188,8 @@ def test_meet_pair(dtype, d, kind, numbers):
         best[::7] = np.inf
         near = rng.integers(0, 12, COLUMNS).astype(np.int32)
         mine, twin = (best.copy(), near.copy()), (best.copy(), near.copy())
-        MEET_PAIR(A, i, k, T, COLUMNS, *numbers, *mine)
-        interpreted.meet_pair(A, i, k, T, COLUMNS, *numbers, *twin)
+        COMPARE_PAIR(A, i, k, T, COLUMNS, *numbers, *mine)
+        interpreted.compare_pair(A, i, k, T, COLUMNS, *numbers, *twin)
         np.testing.assert_array_equal(mine[0], twin[0])
         np.testing.assert_array_equal(mine[1], twin[1])
         assert (mine[1] != near).any()
@@ -216,3 +217,17 @@ def test_group_minima(dtype, d, limit):
     np.testing.assert_array_equal(least[1], mine[LANES:].min(axis=0))
     assert not mine[:LANES].any()
     assert not least[0].any()
+
+
+@pytest.mark.parametrize("height", [1, 2, 5, 100])
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+def test_column_minima(dtype, height, kind):
+    rng = np.random.default_rng(height)
+    table, added = values(rng, (height, 2 * COLUMNS), dtype, kind), values(rng, height, dtype, kind)
+    for first in (0, COLUMNS):
+        mine, twin = ((*np.empty((2, COLUMNS), dtype), np.empty(COLUMNS, np.int32)) for _ in "ab")
+        COLUMN_MINIMA(table, first, added, *mine)
+        interpreted.column_minima(table, first, added, *twin)
+        for found, wanted in zip(mine, twin, strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -146,6 +146,11 @@ class Metric:
         return self.definition.snap * float(np.finfo(dtype).eps)
 
     @property
+    def kernel_family(self) -> int | None:
+        """The family as kernels take it: None if Euclidean, for which they compile no other."""
+        return None if self.family is Family.EUCLIDEAN else int(self.family)
+
+    @property
     def kind(self) -> Kind:
         """The user's function, or else the family."""
         return self.family if self.function is None else self.function

@@ -21,7 +21,6 @@ _sum_of_squared_sums = lane_sum("square_of_sum")
 _max_of_abs = lane_sum("max_abs")
 _arc_of = inlined(arc_of)
 
-EUCLIDEAN = int(Family.EUCLIDEAN)
 _MANHATTAN = int(Family.MANHATTAN)
 _CHEBYSHEV = int(Family.CHEBYSHEV)
 _ARC = int(Family.ARC)
@@ -30,9 +29,13 @@ _SNAP64 = (SAME_DIRECTION * 2.0**-52) ** 2
 
 
 @inlined
-def squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
-    """Return the squared distance of row i of A and row j of B, in their own precision."""
-    if family == EUCLIDEAN:
+def squared_distance(A: Any, i: int, B: Any, j: int, family: Any) -> Any:
+    """Return the squared distance of row i of A and row j of B, in their own precision.
+
+    ``family`` is that of the metric, and None for the Euclidean one: Numba drops what is not for
+    None before it compiles, so that Euclidean jobs do not wait for the other metrics.
+    """
+    if family is None:
         return sum_of_squares(A, i, B, j)
     return _other_squared_distance(A, i, B, j, family)
 
@@ -59,7 +62,7 @@ def _other_squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
 
 
 @kernel
-def squared_distances_to_earlier(centers: Any, new: int, family: int, out: Any) -> None:
+def squared_distances_to_earlier(centers: Any, new: int, family: Any, out: Any) -> None:
     """Write the squared distances of centre ``new`` to the centres before it."""
     for j in range(new):
         out[j] = squared_distance(centers, j, centers, new, family)

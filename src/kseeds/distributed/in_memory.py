@@ -10,7 +10,7 @@ from kseeds.distributed import driver as rounds
 from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part, Plan
 from kseeds.inputs.problem import Problem
-from kseeds.methods.base import Draw
+from kseeds.methods.base import Draw, Method
 
 
 def draw(problem: Problem) -> Draw:
@@ -26,3 +26,6 @@ def draw(problem: Problem) -> Draw:
     backend = LocalBackend([Part(0, problem.points, problem.weights)])
     found = rounds.kmeans_plusplus(rounds.Driver(backend, request, plan))
     return Draw(found.indices[: found.distinct], found.work)
+
+
+METHOD = Method(draw)

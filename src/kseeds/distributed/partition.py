@@ -19,6 +19,7 @@ from kseeds.inputs.places import column_labels
 from kseeds.inputs.points import check_values, two_dimensional
 from kseeds.inputs.weights import find_bad_weight, weight_scale
 from kseeds.methods.parallel.schedule import share_of
+from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
@@ -186,20 +187,15 @@ def catch_up(
     if state is None or first == 0:
         state = Nearest.empty(points)
     start, stop = plan.rows_of(part)
-    nearest = Nearest(state.squared.copy(), state.labels.copy(), state.n_compared)
+    nearest = Nearest(state.squared.copy(), state.labels.copy(), first)
     mine = np.flatnonzero((own >= start) & (own < stop))
     nearest.squared[own[mine] - start] = 0.0
     nearest.labels[own[mine] - start] = first + mine
     computed = 0
     if len(centers):
         with Workers(plan.n_threads) as workers:
-            backend = NearestUpdater(points, plan.metric, workers, len(centers))
-            # The centres met before are not here: they are numbered, not needed.
-            nearest.labels -= first
-            nearest.n_compared = 0
-            computed, _ = backend.meet(nearest, centers)
-            nearest.labels += first
-    nearest.n_compared = first + len(centers)
+            updater = NearestUpdater(Job(points, plan.metric, workers, len(centers)))
+            computed = updater.update(nearest, centers, first).distances
     total = float(_mass(plan, part, nearest).sum())
     return nearest, (total, float(nearest.squared.max()), int(computed))
 

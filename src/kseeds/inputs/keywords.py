@@ -54,16 +54,13 @@ _ON_CLUSTERS = {
 }
 """What the functions in memory have and those of kseeds.dask and kseeds.spark cannot have."""
 
-Options = Mapping[str, Collection[Any]]
-"""The keywords that only one algorithm has, with their possible values."""
-
 
 def check_options(
     function: str,
     algorithm: str,
     options: Mapping[str, Any],
     algorithms: Collection[str],
-    options_of: Callable[[str], Options],
+    options_of: Callable[[str], Mapping[str, Collection[Any]]],
 ) -> None:
     """Check the keywords that are not in the signature of a public function.
 
@@ -94,7 +91,9 @@ def check_options(
 
 
 def _elsewhere(
-    algorithm: str, owners: Collection[str], options_of: Callable[[str], Options]
+    algorithm: str,
+    owners: Collection[str],
+    options_of: Callable[[str], Mapping[str, Collection[Any]]],
 ) -> str:
     holders = " and ".join(f"algorithm={owner!r}" for owner in owners)
     if algorithm == "auto":

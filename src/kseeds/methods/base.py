@@ -1,8 +1,10 @@
-"""What a method is given and what it returns."""
+"""What an algorithm is, what it is given and what it returns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +12,9 @@ import numpy.typing as npt
 from kseeds.inputs.fingerprint import Fingerprint
 from kseeds.nearest.state import Nearest
 from kseeds.results import Work
+
+Options: TypeAlias = Mapping[str, Collection[Any]]
+"""The keywords that only one algorithm has, with their possible values."""
 
 
 @dataclass
@@ -24,3 +29,27 @@ class Draw:
     work: Work
     nearest: Nearest | None = None
     fingerprint: Fingerprint | None = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """An algorithm that draws from a law.
+
+    Attributes
+    ----------
+    draw : callable
+        Is given a `kseeds.inputs.problem.Problem`, what else the law depends on, and options;
+        returns a `Draw`.
+    options : mapping
+        Its keywords with their possible values. None of them changes the law.
+    any_dissimilarity : bool
+        Whether the metric may be a function, which may break the triangle inequality.
+    checks_values : bool
+        Whether it can be given unchecked values, and raises
+        `kseeds.inputs.problem.UncheckedValuesError` where they look bad.
+    """
+
+    draw: Callable[..., Draw]
+    options: Options = field(default_factory=dict)
+    any_dissimilarity: bool = True
+    checks_values: bool = False

@@ -1,12 +1,14 @@
-"""Rows meet the centres they have not met, 64 rows at a time: the brute force."""
+"""Rows compared with the centres they were not compared with yet, 64 rows at a time."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kseeds.distances.pair_kernels import EUCLIDEAN, squared_distance
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.pair_kernels import squared_distance
+from kseeds.nearest.state import Rows
 from kseeds.runtime.block_sizes import COLUMNS, place_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.columns import column_sums
@@ -15,79 +17,80 @@ squares = column_sums()
 _place_of = inlined(place_of)
 
 
-@inlined
-def catch_up_tile(
-    points: Any, centers: Any, known: int, chosen: Any, size: int, tile: Any, sums: Any,
-    best: Any, near: Any, bounds: Any, labels: Any, n_compared: Any,
-) -> int:  # fmt: skip
-    """Let up to 64 chosen rows, laid out as columns, meet the centres one after the other.
+class Tile(NamedTuple):
+    """A workspace: the numbers of 64 rows, their coordinates as columns, and their nearest."""
 
-    Starts with the oldest centre that any of them has not met: meeting a centre again
-    changes nothing. Returns how many pairs had not met before.
+    rows: Any
+    columns: Any
+    sums: Any
+    squared: Any
+    labels: Any
+
+
+def new_tile(points: FloatArray) -> Tile:
+    """Return a workspace for rows of these columns and this precision."""
+    sums, squared = np.empty((2, COLUMNS), dtype=points.dtype)
+    columns = np.zeros((points.shape[1], COLUMNS), dtype=points.dtype)
+    numbers, labels = np.empty(COLUMNS, dtype=np.int64), np.empty(COLUMNS, dtype=np.int32)
+    return Tile(numbers, columns, sums, squared, labels)
+
+
+@inlined
+def compare_tile(rows: Rows, centers: Any, first: int, known: int, size: int, tile: Tile) -> int:
+    """Compare the first ``size`` rows of a tile with the centres ``first`` to ``known``.
+
+    ``centers[0]`` is number ``first``. Begins with the oldest centre that any of the rows was not
+    compared with: comparing again changes nothing. Returns how many pairs were new.
     """
-    oldest, pairs = known, 0
+    oldest, pairs, d = known, 0, rows.points.shape[1]
     for c in range(size):
-        i = chosen[c]
-        pairs += known - n_compared[i]
-        best[c], near[c] = bounds[i], labels[i]
-        oldest = min(oldest, n_compared[i])
-        for j in range(points.shape[1]):
-            tile[_place_of(j, points.shape[1]), c] = points[i, j]
-    best[size:] = 0.0  # nothing is nearer: columns without a row never ask for more
+        i = tile.rows[c]
+        compared = rows.n_compared[i]
+        pairs += known - compared
+        oldest = compared if compared < oldest else oldest
+        tile.squared[c], tile.labels[c] = rows.squared[i], rows.labels[i]
+        for j in range(d):
+            tile.columns[_place_of(j, d), c] = rows.points[i, j]
+    for c in range(size, COLUMNS):
+        tile.squared[c] = 0.0  # nothing is nearer: columns without a row never ask for more
     for s in range(oldest, known):
-        if squares(centers, s, tile, 0, best, sums):
+        if squares(centers, s - first, tile.columns, 0, tile.squared, tile.sums):
             for c in range(COLUMNS):
-                nearer = sums[c] < best[c]
-                best[c] = sums[c] if nearer else best[c]
-                near[c] = s if nearer else near[c]
+                nearer = tile.sums[c] < tile.squared[c]
+                tile.squared[c] = tile.sums[c] if nearer else tile.squared[c]
+                tile.labels[c] = s if nearer else tile.labels[c]
     for c in range(size):
-        i = chosen[c]
-        bounds[i], labels[i], n_compared[i] = best[c], near[c], known
+        i = tile.rows[c]
+        rows.squared[i], rows.labels[i] = tile.squared[c], tile.labels[c]
+        rows.n_compared[i] = known
     return pairs
 
 
 @inlined
-def catch_up_row(
-    points: Any,
-    i: int,
-    centers: Any,
-    known: int,
-    family: int,
-    bounds: Any,
-    labels: Any,
-    n_compared: Any,
-) -> int:
-    """Let one row meet the centres it has not met, by any metric."""
-    pairs = known - n_compared[i]
-    for s in range(n_compared[i], known):
-        distance = squared_distance(points, i, centers, s, family)
-        if distance < bounds[i]:
-            bounds[i], labels[i] = distance, s
-    n_compared[i] = known
+def compare_row(rows: Rows, i: int, centers: Any, first: int, known: int, family: Any) -> int:
+    """Do the same for one row, by any metric."""
+    pairs = known - rows.n_compared[i]
+    for s in range(rows.n_compared[i], known):
+        squared = squared_distance(rows.points, i, centers, s - first, family)
+        if squared < rows.squared[i]:
+            rows.squared[i], rows.labels[i] = squared, s
+    rows.n_compared[i] = known
     return pairs
 
 
 @kernel
 def brute_force(
-    points: Any, start: int, stop: int, centers: Any, family: int,
-    bounds: Any, labels: Any, n_compared: Any,
-) -> int:  # fmt: skip
-    """Let rows ``start`` to ``stop`` meet all centres; ties keep the earlier."""
-    known, pairs = centers.shape[0], 0
-    if family != EUCLIDEAN:
+    rows: Rows, centers: Any, first: int, family: Any, start: int, stop: int, tile: Tile
+) -> int:
+    """Compare rows ``start`` to ``stop`` with all centres; return how many pairs were new."""
+    known, pairs = first + centers.shape[0], 0
+    if family is None:
+        for low in range(start, stop, COLUMNS):
+            size = COLUMNS if low + COLUMNS < stop else stop - low
+            for c in range(size):
+                tile.rows[c] = low + c
+            pairs += compare_tile(rows, centers, first, known, size, tile)
+    else:
         for i in range(start, stop):
-            pairs += catch_up_row(points, i, centers, known, family, bounds, labels, n_compared)
-        return pairs
-    tile = np.zeros((points.shape[1], COLUMNS), points.dtype)
-    sums = np.empty(COLUMNS, points.dtype)
-    best = np.empty(COLUMNS, points.dtype)
-    near = np.empty(COLUMNS, np.int32)
-    chosen = np.empty(COLUMNS, np.int64)
-    for first in range(start, stop, COLUMNS):
-        size = min(COLUMNS, stop - first)
-        for c in range(size):
-            chosen[c] = first + c
-        pairs += catch_up_tile(
-            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, n_compared
-        )
+            pairs += compare_row(rows, i, centers, first, known, family)
     return pairs

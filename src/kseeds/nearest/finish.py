@@ -11,6 +11,7 @@ from kseeds.distances import underflow
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.weights import Weights
+from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.results import Finished
@@ -58,9 +59,9 @@ def nearest_of_all(
     ``nearest`` is what is known of the first few, and is left as it is.
     """
     state = Nearest.empty(points) if nearest is None else nearest.copy()
-    oldest = state.n_compared if state.compared_by_row is None else int(state.compared_by_row.min())
-    engine = NearestUpdater(points, metric, workers, len(centers) - oldest)
-    engine.meet(state, centers)
+    first = state.oldest
+    updater = NearestUpdater(Job(points, metric, workers, len(centers) - first))
+    updater.update(state, centers[first:], first)
     return state
 
 
@@ -97,9 +98,9 @@ def _in_user_units(
     if mass >= underflow.least_mass(squared, weights.scaled, metric):
         return labels, distances, underflow.product(mass, weights.scale, scale, scale)
     shift = math.frexp(scale)[1] - 1  # a power of two
-    gaps = underflow.Lengths.of(np.sqrt(squared.astype(np.float64)), shift)
-    gaps.mantissas[small], gaps.exponents[small] = found
-    masses, exponent = underflow.scaled_masses(gaps, weights.exact)
+    lengths = underflow.Lengths.of(np.sqrt(squared.astype(np.float64)), shift)
+    lengths.mantissas[small], lengths.exponents[small] = found
+    masses, exponent = underflow.scaled_masses(lengths, weights.exact)
     unit = 1.0 if weights.given is not None else weights.scale
     return labels, distances, underflow.product(float(masses.sum()), unit, exponent=exponent)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import point_tree_kernels as kernels
-from kseeds.nearest import tree_building_kernels as tree_building
-from kseeds.nearest.projection import Sketch
+from kseeds.nearest import tree_building_kernels as building
+from kseeds.nearest.projection import Projection
+from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.block_sizes import COLUMNS
-from kseeds.runtime.threads import Workers
+from kseeds.runtime.threads import Workers, blocks_of
 
 _PART_ROWS = 16_384
 _MOST_PARTS = 6
@@ -27,26 +27,12 @@ _SHARED = 65_536
 _TASK_NS, _LEAST_CENTERS = 2e8, 512
 
 
-@dataclass(frozen=True)
-class _Tree:
-    """Complete binary: node t has the children 2t + 1 and 2t + 2, the leaves come last."""
-
-    order: npt.NDArray[np.uint32]
-    first: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    lower: FloatArray
-    upper: FloatArray
-    tiles: FloatArray
-    kept: FloatArray
-    largest: npt.NDArray[np.float64]
-
-
 class PointTree:
-    """Exact nearest centres for all rows, batch after batch; Euclidean.
+    """See `kseeds.nearest.base.Strategy`; Euclidean.
 
-    Leaves keep the rows as columns, 64 at a time, in boxes, with what each row had when it was
-    last met and the maximum of that for every node. So a batch that improves few rows reads
-    little else than the tree.
+    Leaves keep the rows as columns, 64 at a time, in boxes, with the distance that each row had
+    after the last batch, and nodes the maximum of these. So a batch that is nearer to few rows
+    reads little else than the tree.
 
     Parameters
     ----------
@@ -55,127 +41,107 @@ class PointTree:
     metric : Metric
         Their metric.
     workers : Workers
-        Threads to use.
-    sketch : Sketch, optional
-        Builds the tree over sketches of the points; without, over the points themselves, which
+        Threads to build with.
+    projection : Projection, optional
+        Builds the tree over projections of the points; without, over the points themselves, which
         is better for few dimensions.
-
-    Attributes
-    ----------
-    opened : int
-        How many pairs of the last batch were computed on whole rows.
     """
 
-    exact_evaluations = 0
-
     def __init__(
-        self, points: FloatArray, metric: Metric, workers: Workers, sketch: Sketch | None = None
+        self,
+        points: FloatArray,
+        metric: Metric,
+        workers: Workers,
+        projection: Projection | None = None,
     ) -> None:
-        self.metric = metric
-        self._rows = points
-        self._sketch = sketch
+        self._metric = metric
+        self._points = points
+        self._projection = projection
         self._radius = 0.0
         self._followed: FloatArray | None = None
-        if self._sketch is not None:
-            points, self._radius = self._sketch.of(points, workers)
+        if self._projection is not None:
+            points, self._radius = self._projection.of(points, workers)
             points.flags.writeable = False
         order, placed, ends = _in_parts(points, workers)
 
-        def build(start: int, stop: int) -> _Tree:
+        def build(start: int, stop: int) -> kernels.Tree:
             low, high = ends[start], ends[stop]
             return _tree_over(placed[low:high], order[low:high])
 
         self._trees = workers.over_blocks(build, len(ends) - 1, 1)
 
-    def improve(
-        self,
-        centers: FloatArray,
-        offset: int,
-        squared: FloatArray,
-        labels: npt.NDArray[np.int32],
-        workers: Workers,
-    ) -> tuple[int, int]:
-        """Overwrite ``squared`` and ``labels`` where one of ``centers`` is strictly nearer.
-
-        Returns the distances computed and the nodes visited.
-        """
-        self.exact_evaluations, visited = 0, 0
+    def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
+        """See `kseeds.nearest.base.Strategy`."""
         # A task is one tree and one part of the batch: few centres, in case nothing is pruned, and
         # more when that has turned out to take no time. So an interrupt is heard soon.
-        pair = 0.1 + (0.04 if self._sketch is None else 0.2) * self._rows.shape[1]
-        trees, first = len(self._trees), 0
-        size = max(_LEAST_CENTERS, int(_TASK_NS * trees / (len(self._rows) * pair)))
-        while first < len(centers):
-            part, started = centers[first : first + size], time.perf_counter()
-            computed, more = self._improve(part, offset + first, squared, labels, workers)
-            self.exact_evaluations, visited = self.exact_evaluations + computed, visited + more
-            first += len(part)
+        pair = 0.1 + (0.04 if self._projection is None else 0.2) * self._points.shape[1]
+        trees, at, counts = len(self._trees), 0, []
+        size = max(_LEAST_CENTERS, int(_TASK_NS * trees / (len(self._points) * pair)))
+        while at < len(centers):
+            part, started = centers[at : at + size], time.perf_counter()
+            counts += self._update(nearest, part, first + at, workers)
+            at += len(part)
             task = (time.perf_counter() - started) * workers.n_threads / trees
             size *= 4 if 1e9 * task < 0.2 * _TASK_NS else 1
-        return self.exact_evaluations, visited
+        return Counts.total(counts)
 
-    def _improve(
-        self,
-        centers: FloatArray,
-        offset: int,
-        squared: FloatArray,
-        labels: npt.NDArray[np.int32],
-        workers: Workers,
-    ) -> tuple[int, int]:
-        sketches, absolute = centers, 0.0
-        if self._sketch is not None:
-            sketches, radius = self._sketch.of(centers, workers)
-            # Rounding of a sketch: of its coordinates, and of a rest that is a difference.
+    def _update(
+        self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers
+    ) -> list[tuple[int, int, int]]:
+        projected, absolute = centers, 0.0
+        if self._projection is not None:
+            projected, radius = self._projection.of(centers, workers)
+            # Rounding of a projection: of its coordinates, and of a rest that is a difference.
             precision = max(4.0 * float(np.finfo(centers.dtype).eps), 4e-8)
             absolute = precision * (self._radius + radius)
-
+        batch = kernels.Batch(projected, centers, first, self._metric.relative, absolute)
+        points = None if self._projection is None else self._points
+        squared, labels = nearest.squared, nearest.labels
         is_new, self._followed = squared is not self._followed, None
 
-        def task(start: int, stop: int) -> tuple[int, int]:
+        def task(start: int, stop: int) -> tuple[int, int, int]:
             tree = self._trees[start]
             if is_new:
-                kernels.adopt(tree.order, tree.first, tree.counts, squared, tree.kept, tree.largest)
-            computed, visited = kernels.improve(
-                sketches, centers, None if self._sketch is None else self._rows, offset,
-                self.metric.relative, absolute, tree.order, tree.first, tree.counts,
-                tree.lower, tree.upper, tree.tiles, tree.kept, tree.largest, squared, labels,
-            )  # fmt: skip
-            return int(computed), int(visited)
+                kernels.adopt(tree, squared)
+            lists, tile = kernels.workspace(tree, projected)
+            computed, visited = kernels.search(tree, batch, points, squared, labels, lists, tile)
+            return computed, visited, computed
 
         counts = workers.over_blocks(task, len(self._trees), 1)
         self._followed = squared  # only now: what was interrupted has to be looked at again
-        return sum(computed for computed, _ in counts), sum(visited for _, visited in counts)
+        return counts
 
 
-def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> _Tree:
+def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> kernels.Tree:
     """Return the tree over some rows, whose numbers are given."""
     (n, d), dtype = rows.shape, rows.dtype
     leaves = 1 << max(0, round(np.log2(n / _LEAF_ROWS)))
-    sides, cuts = _plan(rows, leaves, _SAMPLED_FOR_LEAF)
+    sides, cuts = _splits(rows, leaves, _SAMPLED_FOR_LEAF)
     leaf_of = np.empty(n, dtype=np.uint32)
     counts = np.empty(leaves, dtype=np.int64)
-    tree_building.share_out(rows, 0, n, sides, cuts, leaf_of, counts)
+    building.share_out(rows, 0, n, sides, cuts, leaf_of, counts)
     first = np.zeros(leaves + 1, dtype=np.int64)
     np.cumsum(-(-counts // COLUMNS) * COLUMNS, out=first[1:])
     order = np.empty(first[-1], dtype=np.uint32)
     tiles = np.empty((first[-1] // COLUMNS * d, COLUMNS), dtype=dtype)
-    tree_building.place_in_tiles(
-        rows, numbers, leaf_of, first.astype(np.uint64), counts, order, tiles
-    )
+    unsigned = first.astype(np.uint64)
+    building.place_in_tiles(rows, numbers, leaf_of, unsigned, unsigned.copy(), order, tiles)
     nodes = 2 * leaves - 1
     lower, upper = np.empty((2, nodes, d), dtype=dtype)
-    tree_building.find_boxes(first, tiles, lower, upper)
+    building.find_boxes(first, tiles, lower, upper, *np.empty((2, COLUMNS), dtype=dtype))
     kept, largest = np.empty(len(order), dtype=dtype), np.empty(nodes)
-    return _Tree(order, first, counts, lower, upper, tiles, kept, largest)
+    return kernels.Tree(order, first, counts, lower, upper, tiles, kept, largest)
 
 
-def _plan(
+def _splits(
     points: FloatArray, parts: int, sampled: int
 ) -> tuple[npt.NDArray[np.uint32], FloatArray]:
-    """Return the splits that share rows out to so many parts; see `tree_building.plan_parts`."""
+    """Return the splits that share rows out to so many parts; see `building.plan_splits`."""
     sides, cuts = np.empty(parts - 1, dtype=np.uint32), np.empty(parts - 1, dtype=points.dtype)
-    sample = points[:: max(1, len(points) // (sampled * parts))]
-    tree_building.plan_parts(np.ascontiguousarray(sample), sides, cuts)
+    sample = np.ascontiguousarray(points[:: max(1, len(points) // (sampled * parts))])
+    keys, ends = np.empty(len(sample), dtype=points.dtype), np.zeros((2 * parts, 2), dtype=np.int64)
+    ends[0, 1] = len(sample)
+    building.plan_splits(sample, np.arange(len(sample)), keys, ends, sides, cuts)
     return sides, cuts
 
 
@@ -185,24 +151,26 @@ def _in_parts(
     """Return the numbers of the rows part by part, the rows, and where parts begin and end."""
     n = len(points)
     parts = 1 << max(0, min(_MOST_PARTS, round(np.log2(n / _PART_ROWS))))
-    sides, cuts = _plan(points, parts, _SAMPLED)
-    part_of = np.empty(n, dtype=np.uint8)
+    sides, cuts = _splits(points, parts, _SAMPLED)
+    part_of = np.empty(n, dtype=np.uint32)
     order, placed = np.empty(n, dtype=np.uint32), np.empty_like(points)
 
-    def count(start: int, stop: int) -> npt.NDArray[np.int64]:
+    blocks = blocks_of(n, _SHARED)
+
+    def count(block: int, _: int) -> npt.NDArray[np.int64]:
         counts = np.empty(parts, dtype=np.int64)
-        tree_building.share_out(points, start, stop, sides, cuts, part_of, counts)
+        building.share_out(points, *blocks[block], sides, cuts, part_of, counts)
         return counts
 
-    counts = np.array(workers.over_blocks(count, n, _SHARED))
+    counts = np.array(workers.over_blocks(count, len(blocks), 1))
     # Part after part, and in each the blocks of rows in order.
     places = np.cumsum(counts.T.ravel()).reshape(parts, -1).T - counts
 
-    def place(start: int, stop: int) -> None:
-        block = places[start // _SHARED].copy()
-        tree_building.place_rows(points, part_of, start, stop, block, order, placed)
+    def place(block: int, _: int) -> None:
+        next_places = places[block].copy()
+        building.place_rows(points, part_of, *blocks[block], next_places, order, placed)
 
-    workers.over_blocks(place, n, _SHARED)
+    workers.over_blocks(place, len(blocks), 1)
     # Many equal rows may leave parts without any: those are no parts.
     ends = np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))
     return order, placed, ends

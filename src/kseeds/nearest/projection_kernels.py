@@ -12,12 +12,14 @@ from kseeds.runtime.compiler import kernel
 
 
 @kernel
-def sketch_rows(points: Any, start: int, stop: int, middle: Any, axes: Any, sketches: Any) -> float:
-    """Sketch the rows from ``start`` to ``stop``; return the largest squared norm about the middle.
+def project_rows(
+    points: Any, start: int, stop: int, mean: Any, directions: Any, projected: Any
+) -> float:
+    """Project the rows from ``start`` to ``stop``; return the largest squared norm about the mean.
 
     In double precision throughout: the norm of the rest is a difference of squares.
     """
-    (d, count), one = axes.shape, np.uint64(1)
+    (d, count), one = directions.shape, np.uint64(1)
     tile = np.empty((d, COLUMNS))
     along = np.empty((count, COLUMNS))
     rest = np.empty(COLUMNS)
@@ -32,10 +34,10 @@ def sketch_rows(points: Any, start: int, stop: int, middle: Any, axes: Any, sket
         along[:], rest[:] = 0.0, 0.0
         for j in range(d):
             for c in range(COLUMNS):
-                tile[j, c] -= middle[j]
+                tile[j, c] -= mean[j]
                 rest[c] += tile[j, c] * tile[j, c]
             for k in range(count):
-                weight = axes[j, k]
+                weight = directions[j, k]
                 for c in range(COLUMNS):
                     along[k, c] += weight * tile[j, c]
         for c in range(rows):
@@ -45,6 +47,6 @@ def sketch_rows(points: Any, start: int, stop: int, middle: Any, axes: Any, sket
                 rest[c] -= along[k, c] * along[k, c]
         for c in range(rows):
             for k in range(count):
-                sketches[first + c, k] = along[k, c]
-            sketches[first + c, count] = math.sqrt(max(rest[c], 0.0))
+                projected[first + c, k] = along[k, c]
+            projected[first + c, count] = math.sqrt(max(rest[c], 0.0))
     return largest

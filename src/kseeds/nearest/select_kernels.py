@@ -8,7 +8,7 @@ from kseeds.runtime.compiler import inlined
 
 
 @inlined
-def select(order: Any, keys: Any, low: int, high: int, rank: int) -> None:
+def select(items: Any, keys: Any, low: int, high: int, rank: int) -> None:
     """Partition places low..high-1 so that no key before ``rank`` exceeds one after it.
 
     Keys and items move together. Equal keys are shared out to both sides, so that many of
@@ -25,7 +25,7 @@ def select(order: Any, keys: Any, low: int, high: int, rank: int) -> None:
                 b -= 1
             if a <= b:
                 keys[a], keys[b] = keys[b], keys[a]
-                order[a], order[b] = order[b], order[a]
+                items[a], items[b] = items[b], items[a]
                 a += 1
                 b -= 1
         if rank <= b:

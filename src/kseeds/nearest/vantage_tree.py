@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.threads import Workers, rows_for
 
 LEAF_SIZE = 16
@@ -20,88 +21,65 @@ class VantageTree:
 
         m = len(points)
         # A split leaves at least leaf_size // 2 items a side, so this many nodes suffice.
-        room = 2 * (m // max(leaf_size // 2, 1)) + 3
-        self.metric = metric
-        self.order = np.arange(m, dtype=np.int64)
-        self.gaps = np.zeros(m, dtype=np.float64)
-        self.first, self.last, self.near, self.far = np.full((4, room), -1, dtype=np.int64)
-        self.ranges = np.zeros((room, 4), dtype=np.float64)
-        self.first[0], self.last[0] = 0, m
-        self.nodes, self.distances, done = 1, 0, 0
-        while done < self.nodes:  # between two calls there may be an interrupt
-            done, self.nodes, computed = kernels.build(
-                points, int(metric.family), leaf_size, done, self.nodes, _BUILD_DISTANCES,
-                self.order, self.gaps, self.first, self.last, self.near, self.far, self.ranges,
-            )  # fmt: skip
-            self.distances += computed
-        self.points = np.ascontiguousarray(points[self.order])
+        most = 2 * (m // max(leaf_size // 2, 1)) + 3
+        first, last, near, far = np.full((4, most), -1, dtype=np.int64)
+        first[0], last[0] = 0, m
+        self._metric = metric
+        self._nodes = kernels.Nodes(
+            np.arange(m, dtype=np.int64), np.zeros(m), first, last, near, far, np.zeros((most, 4))
+        )
+        self.distances, done, nodes = 0, 0, 1
+        while done < nodes:  # between two calls there may be an interrupt
+            done, nodes, computed = kernels.build(
+                points, metric.kernel_family, self._nodes, leaf_size, done, nodes, _BUILD_DISTANCES
+            )
+            self.distances += int(computed)
+        self._points = np.ascontiguousarray(points[self._nodes.order])
 
-    def improve(
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def search(
         self,
         queries: FloatArray,
         squared: FloatArray,
         labels: npt.NDArray[np.int32],
         workers: Workers,
         *,
-        offset: int = 0,
+        first: int = 0,
         in_range: bool = True,
     ) -> tuple[int, int]:
-        """Overwrite ``squared`` and ``labels`` where an item is strictly nearer.
+        """Overwrite ``squared`` and ``labels`` where an item, numbered from ``first``, is nearer.
 
         Returns the distances computed and the nodes visited.
         """
-        from kseeds.nearest.vantage_tree_kernels import nearest_in_range
+        from kseeds.nearest.vantage_tree_kernels import nearest_in_range, new_stack
+
+        metric = self._metric
 
         def task(start: int, stop: int) -> tuple[int, int]:
             computed, visited = nearest_in_range(
-                queries, start, stop, self.points, int(self.metric.family),
-                self.metric.relative, self.metric.absolute, self.order, self.gaps,
-                self.first, self.last, self.near, self.far, self.ranges,
-                in_range, offset, squared, labels,
+                queries, start, stop, self._points, metric.kernel_family, metric.relative,
+                metric.absolute, self._nodes, in_range, first, squared, labels, new_stack(),
             )  # fmt: skip
             return int(computed), int(visited)
 
         # Nothing may be pruned: then a query is compared with every item.
-        rows = rows_for(len(self.points) * (20.0 + 0.1 * queries.shape[1]))
+        rows = rows_for(len(self) * (20.0 + 0.1 * queries.shape[1]))
         counts = workers.over_blocks(task, len(queries), rows)
         return sum(c for c, _ in counts), sum(v for _, v in counts)
 
 
 class CenterTrees:
-    """Exact nearest centres for all rows: a tree over each batch of centres; any metric.
-
-    Parameters
-    ----------
-    points : ndarray
-        The rows.
-    metric : Metric
-        Their metric.
-
-    Attributes
-    ----------
-    opened : int
-        How many distances the rows needed in the last batch.
-    """
-
-    exact_evaluations = 0
+    """See `kseeds.nearest.base.Strategy`: a tree over each batch of centres; any metric."""
 
     def __init__(self, points: FloatArray, metric: Metric) -> None:
         self._points, self._metric = points, metric
 
-    def improve(
-        self,
-        centers: FloatArray,
-        offset: int,
-        squared: FloatArray,
-        labels: npt.NDArray[np.int32],
-        workers: Workers,
-    ) -> tuple[int, int]:
-        """Overwrite ``squared`` and ``labels`` where one of ``centers`` is strictly nearer.
-
-        Returns the distances computed, also between centres, and the nodes visited.
-        """
+    def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
+        """See `kseeds.nearest.base.Strategy`; distances between centres are counted, too."""
         tree = VantageTree(centers, self._metric)
-        self.exact_evaluations, visited = tree.improve(
-            self._points, squared, labels, workers, offset=offset
+        exact, visited = tree.search(
+            self._points, nearest.squared, nearest.labels, workers, first=first
         )
-        return int(tree.distances) + self.exact_evaluations, visited
+        return Counts(tree.distances + exact, visited, exact)

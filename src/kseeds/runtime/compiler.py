@@ -39,8 +39,9 @@ def _load() -> None:
 
 
 if on_main_thread():
-    # An import of Numba that is interrupted half-way can never be made good in the same process.
-    elsewhere(_load, threading.Event())
+    # An import of Numba that is interrupted half-way can never be made good in a process. One
+    # that goes on while Python ends makes it forget why it ends, so it gets most of a second.
+    elsewhere(_load, threading.Event(), patience=0.8)
 
 import numba  # noqa: E402
 from llvmlite import ir  # noqa: E402

@@ -63,10 +63,11 @@ def on_main_thread() -> bool:
     return threading.get_ident() == threading.main_thread().ident
 
 
-def elsewhere(task: Callable[[], T], stop: threading.Event) -> T:
+def elsewhere(task: Callable[[], T], stop: threading.Event, patience: float = _LEAVE_SECONDS) -> T:
     """Run ``task`` on a thread of its own, and leave if this one is interrupted or has to stop.
 
-    What is left behind finds ``stop`` set; Python does not end before it has ended.
+    What is left behind after so many seconds of ``patience`` finds ``stop`` set; Python does not
+    end before it has ended.
     """
     found: list[T] = []
     errors: list[BaseException] = []
@@ -91,7 +92,7 @@ def elsewhere(task: Callable[[], T], stop: threading.Event) -> T:
                 raise GivenUp
     except BaseException:
         stop.set()
-        running.acquire(timeout=_LEAVE_SECONDS)  # mostly it ends at once, and nothing is left
+        running.acquire(timeout=patience)  # mostly it ends at once, and nothing is left
         raise
     if errors:
         raise errors[0]

@@ -2,14 +2,12 @@
 
 Row i has mass w_i·q_i. Leaf b of the tree is the mass of rows 64·b to 64·b + 63; a changed
 block is summed again, never decremented, so nothing cancels. Node t has the children 2t and
-2t + 1; the leaves start at ``len(tree) // 2``.
+2t + 1; the leaves start at ``len(sums) // 2``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from kseeds.runtime.block_sizes import BLOCK
 from kseeds.runtime.compiler import inlined, kernel
@@ -18,71 +16,81 @@ from kseeds.simd.rows import weighted_sum
 mass_of = weighted_sum()
 
 
+class Masses(NamedTuple):
+    """Bounds q of the rows, their weights (none for ones), and the tree of sums of w·q."""
+
+    bounds: Any
+    weights: Any
+    sums: Any
+
+
 @inlined
-def sum_blocks(bounds: Any, weights: Any, first: int, last: int, tree: Any) -> None:
-    """Write the masses of the blocks ``first`` to ``last`` to their leaves."""
-    n, leaves = bounds.shape[0], tree.shape[0] // 2
-    for b in range(first, last):
-        tree[leaves + b] = mass_of(bounds, weights, b * BLOCK, min((b + 1) * BLOCK, n))
+def sum_block(masses: Masses, block: int) -> None:
+    """Write the mass of a block to its leaf."""
+    start, n = block * BLOCK, masses.bounds.shape[0]
+    stop = start + BLOCK if start + BLOCK < n else n
+    leaf = masses.sums.shape[0] // 2 + block
+    masses.sums[leaf] = mass_of(masses.bounds, masses.weights, start, stop)
 
 
 @kernel
-def sum_inner(tree: Any) -> None:
+def sum_blocks(masses: Masses, first: int, last: int) -> None:
+    """Write the masses of the blocks ``first`` to ``last`` to their leaves."""
+    for block in range(first, last):
+        sum_block(masses, block)
+
+
+@kernel
+def sum_inner(sums: Any) -> None:
     """Sum all inner nodes from the leaves up."""
-    for t in range(tree.shape[0] // 2 - 1, 0, -1):
-        tree[t] = tree[2 * t] + tree[2 * t + 1]
+    for t in range(sums.shape[0] // 2 - 1, 0, -1):
+        sums[t] = sums[2 * t] + sums[2 * t + 1]
 
 
 @inlined
-def refresh_block(bounds: Any, weights: Any, block: int, tree: Any) -> None:
+def refresh_block(masses: Masses, block: int) -> None:
     """Sum one block again, and the nodes above it."""
-    sum_blocks(bounds, weights, block, block + 1, tree)
-    t = (tree.shape[0] // 2 + block) // 2
+    sum_block(masses, block)
+    sums = masses.sums
+    t = (sums.shape[0] // 2 + block) // 2
     while t >= 1:
-        tree[t] = tree[2 * t] + tree[2 * t + 1]
+        sums[t] = sums[2 * t] + sums[2 * t + 1]
         t //= 2
 
 
-@inlined
-def draw_rows(bounds: Any, weights: Any, tree: Any, uniforms: Any, rows: Any) -> None:
-    """Write row i with probability mass_i / Σ mass, for each uniform draw in (0, 1).
+@kernel
+def draw_rows(masses: Masses, uniforms: Any, batch: int, targets: Any, rows: Any) -> None:
+    """Write row i with probability mass_i / Σ mass, for each uniform draw of a batch.
 
     Three loops in place of one: in the second, the reads from all over memory do not wait
-    for each other.
+    for each other. ``targets`` is a workspace.
     """
-    n, leaves = bounds.shape[0], tree.shape[0] // 2
-    targets = np.empty(uniforms.shape[0])
-    for b in range(uniforms.shape[0]):
-        target, t = uniforms[b] * tree[1], 1
+    bounds, weights, sums = masses.bounds, masses.weights, masses.sums
+    n, leaves = bounds.shape[0], sums.shape[0] // 2
+    for b in range(rows.shape[0]):
+        target, t = uniforms[batch, 0, b] * sums[1], 1
         while t < leaves:
-            left = tree[2 * t]
+            left = sums[2 * t]
             # Rounding may push the target past the last mass; an empty side is never entered.
-            if target < left or tree[2 * t + 1] <= 0.0:
+            if target < left or sums[2 * t + 1] <= 0.0:
                 t = 2 * t
             else:
                 target -= left
                 t = 2 * t + 1
         rows[b], targets[b] = (t - leaves) * BLOCK, target
-    tree[0] = touch(bounds, rows, BLOCK)  # node 0 does not exist
-    for b in range(uniforms.shape[0]):
+    # A value of every cache line of the blocks; the sum keeps these reads from being dropped.
+    touched = 0.0
+    for b in range(rows.shape[0]):
+        stop = rows[b] + BLOCK if rows[b] + BLOCK < n else n
+        for i in range(rows[b], stop, 16):
+            touched += bounds[i]
+    sums[0] = touched  # node 0 does not exist
+    for b in range(rows.shape[0]):
         start, reached = rows[b], 0.0
-        for i in range(start, min(start + BLOCK, n)):
+        for i in range(start, start + BLOCK if start + BLOCK < n else n):
             mass = bounds[i] * (weights[i] if weights.shape[0] else 1.0)
             if mass > 0.0:
                 rows[b] = i
                 reached += mass
                 if targets[b] < reached:
                     break
-
-
-@inlined
-def touch(values: Any, starts: Any, count: int) -> float:
-    """Read a value of every cache line of ``count`` values from each of the ``starts``.
-
-    What the caller reads next is then on its way. The sum keeps the reads from being dropped.
-    """
-    total, stop = 0.0, values.shape[0]
-    for b in range(starts.shape[0]):
-        for i in range(starts[b], min(starts[b] + count, stop), 16):
-            total += values[i]
-    return total

@@ -38,39 +38,39 @@ def column_sums() -> Callable[..., Any]:
 
 
 def box_sums() -> Callable[..., Any]:
-    """Return a kernel function ``f(lower, upper, t, T, first, added, near, far)``.
+    """Return a kernel function ``f(lower, upper, t, T, row, first, added, near, far)``.
 
-    For the 64 points in the columns of ``T`` from ``first`` on: the squared distances to the
-    nearest and to the farthest place of the box of row t. Where ``added`` is 1 the last
-    coordinate is a norm, and norms add up in the farthest case. Returns the least of the 64
-    farthest distances.
+    For the 64 points in the columns of ``T`` from ``first`` on, in the rows from ``row`` on: the
+    squared distances to the nearest and to the farthest place of the box of row t. Where ``added``
+    is 1 the last coordinate is a norm, and norms add up in the farthest case. Returns the least of
+    the 64 farthest distances.
     """
     if JIT_DISABLED:
         return interpreted.box_sums
 
     @intrinsic
     def compiled(
-        typingctx: Any, lower: Any, upper: Any, t: Any, T: Any, first: Any, added: Any,
+        typingctx: Any, lower: Any, upper: Any, t: Any, T: Any, row: Any, first: Any, added: Any,
         near: Any, far: Any,
     ) -> Any:  # fmt: skip
         whole = types.intp
-        result = lower.dtype(lower, upper, whole, T, whole, whole, near, far)
+        result = lower.dtype(lower, upper, whole, T, whole, whole, whole, near, far)
         return result, _emit_box_sums
 
     return compiled
 
 
-def meet_pair() -> Callable[..., Any]:
+def compare_pair() -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, k, T, first, number_i, number_k, best, near)``.
 
-    Two rows of ``A``, centres, meet 64 columns of ``T``, rows, laid out and summed as for
-    `column_sums`: where a centre is nearer than ``best[c]``, or as near and of a smaller number
+    Two rows of ``A``, centres, are compared with 64 columns of ``T``, rows, laid out and summed as
+    for `column_sums`: where a centre is nearer than ``best[c]``, or as near and of a smaller number
     than ``near[c]``, those become its squared distance and number. There is no branch on which
     columns that happens to, which is anyone's guess, and no early end: for fewer than 16
     coordinates, which are added one after the other.
     """
     if JIT_DISABLED:
-        return interpreted.meet_pair
+        return interpreted.compare_pair
 
     @intrinsic
     def compiled(
@@ -79,7 +79,7 @@ def meet_pair() -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         whole = types.intp
         result = types.void(A, whole, whole, T, whole, whole, whole, best, near)
-        return result, _emit_meet_pair
+        return result, _emit_compare_pair
 
     return compiled
 
@@ -242,7 +242,7 @@ def _any(builder: Any, lanes: list[Any]) -> Any:
     return builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0))
 
 
-def _emit_meet_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _emit_compare_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     terms, vectors = Terms("square", builder), Vectors(sig.args[0].dtype, context, builder)
     labels = Vectors(types.int32, context, builder)
     a, t, best, near = (
@@ -290,7 +290,7 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     scalar = vectors.scalar
     lower, upper, columns, near, far = (
         context.make_array(sig.args[place])(context, builder, args[place])
-        for place in (0, 1, 3, 6, 7)
+        for place in (0, 1, 3, 7, 8)
     )
     d = builder.extract_value(lower.shape, 1)
     width = builder.extract_value(columns.shape, 1)
@@ -306,10 +306,10 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         low = vectors.spread(builder.load(builder.gep(lower.data, [builder.add(row, j)])))
         high = vectors.spread(builder.load(builder.gep(upper.data, [builder.add(row, j)])))
         is_last = builder.icmp_signed("==", builder.add(j, INDEX(1)), d)
-        is_norm = builder.and_(is_last, builder.icmp_signed("!=", args[5], INDEX(0)))
+        is_norm = builder.and_(is_last, builder.icmp_signed("!=", args[6], INDEX(0)))
         one, minus = ir.Constant(scalar, 1.0), ir.Constant(scalar, -1.0)
         sign = vectors.spread(builder.select(is_norm, one, minus))
-        start = builder.add(builder.mul(j, width), args[4])
+        start = builder.add(builder.mul(builder.add(args[4], j), width), args[5])
         for part in parts:
             value = vectors.load(columns.data, builder.add(start, INDEX(part * LANES)))
             below, above = builder.fsub(low, value), builder.fsub(value, high)
@@ -318,7 +318,7 @@ def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             add_square(fars[part], vectors.larger(opposite, builder.fneg(below)))
     least = builder.load(fars[0])
     for part in parts:
-        at = builder.add(args[4], INDEX(part * LANES))
+        at = builder.add(args[5], INDEX(part * LANES))
         farthest = builder.load(fars[part])
         vectors.store(builder.load(nears[part]), near.data, at)
         vectors.store(farthest, far.data, at)

@@ -15,11 +15,11 @@ from kseeds.simd.lane_order import lane_sum as sum_in_lanes
 
 
 def box_sums(
-    lower: Any, upper: Any, t: int, T: Any, first: int, added: int, near: Any, far: Any
+    lower: Any, upper: Any, t: int, T: Any, row: int, first: int, added: int, near: Any, far: Any
 ) -> Any:
     """See `kseeds.simd.columns.box_sums`."""
     d = lower.shape[1]
-    columns = T[:, first : first + COLUMNS]
+    columns = T[row : row + d, first : first + COLUMNS]
     below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
     gap = np.maximum(np.maximum(below, above), 0.0)
     across = np.maximum(-below, -above)
@@ -88,10 +88,10 @@ def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bo
     return bool((out < limits).any())
 
 
-def meet_pair(
+def compare_pair(
     A: Any, i: int, k: int, T: Any, first: int, number_i: int, number_k: int, best: Any, near: Any
 ) -> None:
-    """See `kseeds.simd.columns.meet_pair`."""
+    """See `kseeds.simd.columns.compare_pair`."""
     sums = np.empty_like(best)
     for row, number in ((i, number_i), (k, number_k)):
         column_sums(A, row, T, first, best, sums)
@@ -106,3 +106,13 @@ def group_minima(tile: Any, T: Any, first: int, limits: Any, all: Any, least: An
         for j in range(len(tile)):
             totals += np.square(T[j, first : first + LANES, None] - tile[j])
     all[g * LANES : (g + 1) * LANES], least[g] = totals, totals.min(axis=0)
+
+
+def column_minima(table: Any, first: int, added: Any, least: Any, next_least: Any, at: Any) -> None:
+    """See `kseeds.simd.tables.column_minima`."""
+    with _silent():
+        entries = table[:, first : first + COLUMNS] + added[:, None]
+    at[:] = entries.argmin(axis=0)
+    least[:] = entries[at, np.arange(COLUMNS)]
+    entries[at, np.arange(COLUMNS)] = np.inf
+    next_least[:] = entries.min(axis=0)

@@ -7,7 +7,7 @@ import numpy as np
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.problem import Problem
-from kseeds.methods.base import Draw
+from kseeds.methods.base import Draw, Method
 from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import naive
@@ -24,7 +24,7 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
     E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 3.
     """
 
-    def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+    def update(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
         for center in centers:
             squared = squared_distances(problem.points, center, problem.metric.kind)
             nearer = squared < nearest.squared
@@ -33,4 +33,7 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
             nearest.n_compared += 1
             work.distances += len(squared)
 
-    return rounds.draw(problem, schedule, catch_up, naive.draw)
+    return rounds.draw(problem, schedule, update, naive.draw)
+
+
+METHOD = Method(draw)

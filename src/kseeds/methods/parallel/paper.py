@@ -10,7 +10,7 @@ import numpy as np
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
-from kseeds.methods.base import Draw
+from kseeds.methods.base import Draw, Method
 from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import paper
@@ -18,8 +18,6 @@ from kseeds.nearest.state import Nearest
 from kseeds.nearest.vantage_tree import VantageTree
 from kseeds.results import Work
 from kseeds.runtime.threads import Workers
-
-OPTIONS = {"in_range": (True, False)}
 
 
 def draw(problem: Problem, schedule: Schedule, *, in_range: bool = True) -> Draw:
@@ -39,20 +37,23 @@ def draw(problem: Problem, schedule: Schedule, *, in_range: bool = True) -> Draw
     E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 5.
     """
 
-    def catch_up(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+    def update(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
         if len(centers) == 0:
             return
         tree = VantageTree(np.ascontiguousarray(centers), problem.metric)
-        computed, visited = tree.improve(
+        computed, visited = tree.search(
             problem.points,
             nearest.squared,
             nearest.labels,
             workers,
-            offset=nearest.n_compared,
+            first=nearest.n_compared,
             in_range=in_range,
         )
         nearest.n_compared += len(centers)
-        work.distances += int(tree.distances) + computed
+        work.distances += tree.distances + computed
         work.tree_nodes += visited
 
-    return rounds.draw(problem, schedule, catch_up, paper.draw)
+    return rounds.draw(problem, schedule, update, paper.draw)
+
+
+METHOD = Method(draw, {"in_range": (True, False)}, any_dissimilarity=False)

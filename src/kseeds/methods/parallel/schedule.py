@@ -1,7 +1,7 @@
-"""The rounds of k-means||, whatever way the rows meet new candidates.
+"""The rounds of k-means||, whatever compares the rows with new candidates.
 
 The naive and the accelerated algorithm differ in two steps only, which the caller supplies:
-how every row meets a batch of new candidates, and how the candidates are reduced.
+how every row is compared with a batch of new candidates, and how the candidates are reduced.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SAMPLED_ROWS = 1 << 17
 """Rows whose trials are drawn at a time: NumPy does not let threads draw integers side by side,
 so that the fewer calls the better."""
 
-NearestUpdater: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
-"""Let every row meet the given new centres, which follow those it has met."""
+Update: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
+"""Compares every row with the given new centres, which follow those it was compared with."""
 
 PlusPlus: TypeAlias = Callable[[Problem, Purpose], Draw]
-"""A way of drawing k-means++."""
+"""An algorithm that draws k-means++."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,7 @@ class Schedule:
     rounds: int
 
 
-def draw(
-    problem: Problem, schedule: Schedule, catch_up: NearestUpdater, plusplus: PlusPlus
-) -> Draw:
+def draw(problem: Problem, schedule: Schedule, update: Update, plusplus: PlusPlus) -> Draw:
     """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
     points, m = problem.points, len(problem.initial)
     work = Work(rounds=schedule.rounds)
@@ -62,7 +60,7 @@ def draw(
             _is_its_own(nearest, candidates, 0)
         for round_ in range(schedule.rounds):
             problem.progress.update(round_, schedule.rounds + 1, "rounds")
-            catch_up(new_centers, nearest, work, workers)
+            update(new_centers, nearest, work, workers)
             drawn = sample_candidates(problem, nearest, schedule, round_, workers)
             if drawn is None:
                 new_centers = points[:0]
@@ -70,10 +68,10 @@ def draw(
             _is_its_own(nearest, drawn, m + len(candidates))
             candidates = np.concatenate([candidates, drawn])
             new_centers = points[drawn]
-        # The candidates of the last round have to meet the rows too, or they would get no
+        # The candidates of the last round have to be compared with the rows, or they would get no
         # members and hence no weight (erratum 2 of the paper).
         problem.progress.update(schedule.rounds, schedule.rounds + 1, "rounds")
-        catch_up(new_centers, nearest, work, workers)
+        update(new_centers, nearest, work, workers)
     work.candidates = len(candidates)
     drawn_rows = _reduce(replace(problem, progress=SILENT), candidates, nearest, work, plusplus)
     problem.progress.update(schedule.rounds + 1, schedule.rounds + 1, "rounds")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.problem import Problem
-from kseeds.methods.base import Draw
+from kseeds.methods.base import Draw, Method
 from kseeds.nearest.state import Nearest
 from kseeds.results import Work
 from kseeds.sampling.clocks import longest_wait, start_clocks
@@ -33,7 +33,7 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
     nearest = Nearest.empty(points)
     work = Work()
     for center in problem.initial:
-        clocks = _meet(points, center, problem, 0.0, clocks, nearest)
+        clocks = _compare(points, center, problem, 0.0, clocks, nearest)
         work.distances += n
     indices: list[int] = []
     since = 0.0
@@ -47,7 +47,7 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
         indices.append(new)
         if len(indices) < k:
             since = now if nearest.n_compared else 0.0
-            clocks = _meet(points, points[new], problem, now, clocks, nearest)
+            clocks = _compare(points, points[new], problem, now, clocks, nearest)
             if len(indices) == 1:
                 longest = longest_wait(
                     nearest.squared, problem.weights, problem.metric, nearest.n_compared
@@ -58,7 +58,7 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
     return Draw(np.array(indices, dtype=np.int64), work, nearest)
 
 
-def _meet(
+def _compare(
     points: FloatArray,
     center: FloatArray,
     problem: Problem,
@@ -66,7 +66,7 @@ def _meet(
     clocks: npt.NDArray[np.float64],
     nearest: Nearest,
 ) -> npt.NDArray[np.float64]:
-    """Let every row meet ``center`` at time ``now``; return the new clocks."""
+    """Compare every row with ``center`` at time ``now``; return the new clocks."""
     squared = squared_distances(points, center, problem.metric.kind)
     old_rates, new_rates = nearest.squared.astype(np.float64), squared.astype(np.float64)
     if nearest.n_compared == 0:
@@ -81,3 +81,6 @@ def _meet(
     np.copyto(nearest.labels, nearest.n_compared, where=falls)
     nearest.n_compared += 1
     return np.where(falls, rescaled, clocks)
+
+
+METHOD = Method(draw)

@@ -10,15 +10,13 @@ import numpy as np
 
 from kseeds.distances.metrics import prune_limits
 from kseeds.inputs.problem import Problem
-from kseeds.methods.base import Draw
+from kseeds.methods.base import Draw, Method
 from kseeds.nearest.state import Nearest
 from kseeds.results import Work
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clock_queue import PreparedQueue
 from kseeds.sampling.clocks import longest_wait, start_clocks
 from kseeds.sampling.streams import Purpose
-
-OPTIONS = {"keys": ("clock", "printed"), "queue": (True, False)}
 
 
 def draw(
@@ -37,7 +35,7 @@ def draw(
     purpose : Purpose
         Which random numbers to use.
     keys : {"clock", "printed"}
-        "printed" keys the queue by λ/(w·α²) with one λ a row for all rounds, as the paper
+        "printed" keys the queue by λ/(w·α²) with one λ per row for all rounds, as the paper
         prints it. That does **not** draw from the k-means++ distribution; it exists to
         reproduce the paper and to show its bias (docs/exactness.md).
     queue : bool
@@ -52,7 +50,7 @@ def draw(
 
     points, k, metric = problem.points, problem.n_clusters, problem.metric
     n, m = len(points), len(problem.initial)
-    family = int(metric.family)
+    family = metric.kernel_family
     clocks = start_clocks(problem.stream, purpose, n, problem.weights)
     centers = np.empty((m + k, points.shape[1]), dtype=points.dtype)
     centers[:m] = problem.initial
@@ -61,10 +59,10 @@ def draw(
 
     with Workers(problem.n_threads) as workers:
 
-        def meet(new: int, now: float) -> None:
+        def compare(new: int, now: float) -> None:
             between = np.empty(new, dtype=points.dtype)
             squared_distances_to_earlier(centers, new, family, between)
-            # The new seed is its own centre already, at 0, and need not meet itself.
+            # The new seed is its own centre already, at 0, and is not compared with itself.
             limits = np.append(prune_limits(metric, between), points.dtype.type(0.0))
 
             def task(start: int, stop: int) -> int:
@@ -80,8 +78,8 @@ def draw(
             work.distances += new + sum(counts)
 
         for j in range(m):
-            meet(j, 0.0)
-        # Rates fall from the first centre on; before it they are weights, and meeting it may
+            compare(j, 0.0)
+        # Rates fall from the first centre on; before it they are weights, and comparing may
         # well raise them. So the queue, which needs keys that only grow, starts after it.
         pending: PreparedQueue | None = None
         indices: list[int] = []
@@ -100,10 +98,10 @@ def draw(
             indices.append(new)
             centers[place] = points[new]
             if len(indices) < k:
-                # A seed has met itself: no distance is needed to know that it is 0.
+                # No distance is needed to know that a seed is at 0 from itself.
                 since = now if nearest.n_compared else 0.0
                 nearest.squared[new], nearest.labels[new], clocks[new] = 0.0, place, np.inf
-                meet(place, now if keys == "clock" else 0.0)
+                compare(place, now if keys == "clock" else 0.0)
                 if len(indices) == 1:
                     longest = longest_wait(
                         nearest.squared, problem.weights, metric, nearest.n_compared
@@ -111,3 +109,8 @@ def draw(
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)
     return Draw(np.array(indices, dtype=np.int64), work, nearest)
+
+
+METHOD = Method(
+    draw, {"keys": ("clock", "printed"), "queue": (True, False)}, any_dissimilarity=False
+)

@@ -1,4 +1,4 @@
-"""One new seed meets every row, except where Lemma 1 shows that it need not.
+"""Every row compared with one new seed, except where Lemma 1 shows that it need not be.
 
 Lines 8 to 12 of Algorithm 2, with the clocks of the repaired queue: a clock must be rescaled
 the moment its rate falls, because the rescaling needs the time at which it fell.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.distances.pair_kernels import EUCLIDEAN, squared_distance, sum_of_squares
+from kseeds.distances.pair_kernels import squared_distance, sum_of_squares
 from kseeds.runtime.compiler import inlined, kernel
 
 
@@ -35,25 +35,25 @@ def pruned_update(
     stop: int,
     centers: Any,
     new: int,
-    family: int,
+    family: Any,
     limits: Any,
     now: float,
     squared: Any,
     labels: Any,
     clocks: Any,
 ) -> int:
-    """Let rows ``start`` to ``stop`` meet centre ``new``; return the distances computed.
+    """Compare rows ``start`` to ``stop`` with centre ``new``; return the distances computed.
 
     Parameters
     ----------
     points, centers : C-contiguous, the same columns
     limits : per centre j ≤ new, the α² up to which a row of centre j is skipped
     now : the time of the clocks at which the centre appears
-    squared, labels, clocks : per row, changed in place; a label below 0 has met no centre
+    squared, labels, clocks : per row, changed in place; a label below 0 has no centre yet
     """
     computed = 0
     # A loop of its own for the common metric: a choice inside the loop costs 10 ns a row.
-    if family == EUCLIDEAN:
+    if family is None:
         for i in range(start, stop):
             if labels[i] < 0 or squared[i] > limits[labels[i]]:
                 candidate = sum_of_squares(points, i, centers, new)

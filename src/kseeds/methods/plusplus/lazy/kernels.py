@@ -1,131 +1,148 @@
-"""Lazy k-means++: proposals settled against the centres they have not met, and sweeps.
+"""Lazy k-means++: proposals settled against the centres they were not compared with, and refreshes.
 
-Row i carries a bound q_i, its squared distance to the nearest of the first ``met_i`` centres.
-Centres are kept twice: as rows, and in groups of 64 columns (d × 64 each, one group below the
-other, unused columns infinite) so that one row meets 64 centres at a time without a fold. See
-`kseeds.methods.plusplus.lazy`.
+Row i carries a bound q_i, its squared distance to the nearest of the first ``n_compared[i]``
+centres. Centres are kept twice: as rows, and in groups of 64 columns, so that one row is compared
+with 64 centres at a time without a fold. See `kseeds.methods.plusplus.lazy`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kseeds.distances.pair_kernels import EUCLIDEAN, squared_distance, sum_of_squares
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.pair_kernels import squared_distance, sum_of_squares
 from kseeds.inputs.fingerprint_kernels import print_words
-from kseeds.methods.plusplus.lazy.costs import sweep_is_due
-from kseeds.nearest.brute_force_kernels import catch_up_row, catch_up_tile, squares
+from kseeds.methods.plusplus.lazy.forecast import Forecast, refresh_is_due
+from kseeds.methods.plusplus.lazy.state import Centers, Proposals
+from kseeds.nearest.brute_force_kernels import Tile, compare_row, compare_tile, squares
+from kseeds.nearest.state import Rows
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES, place_of
 from kseeds.runtime.compiler import inlined, kernel
-from kseeds.sampling.sum_tree_kernels import draw_rows, mass_of, refresh_block, sum_blocks
+from kseeds.sampling.sum_tree_kernels import Masses, draw_rows, refresh_block, sum_block
 from kseeds.simd.rows import printed_sum_of_squares
 
 _place_of = inlined(place_of)
 _printed_sum = printed_sum_of_squares()
+_refresh_is_due = inlined(refresh_is_due)
+
+
+class Words(NamedTuple):
+    """The points as words of 32 bits, one after the other, and what makes a fingerprint of them."""
+
+    values: Any
+    factors: Any
+    lanes: Any
+    prints: Any
+
+
+class Sums(NamedTuple):
+    """A workspace: distances to 64 centres, and the distance they are compared with, 64 times."""
+
+    sums: Any
+    limits: Any
+
+
+def new_sums(points: FloatArray) -> Sums:
+    """Return a workspace for one thread."""
+    return Sums(*np.empty((2, COLUMNS), dtype=points.dtype))
 
 
 @kernel
 def first_pass(
-    points: Any, words: Any, factors: Any, start: int, stop: int, center: Any, family: int,
-    weights: Any, bounds: Any, labels: Any, n_compared: Any, tree: Any, prints: Any,
-) -> None:  # fmt: skip
-    """Let rows ``start`` to ``stop`` meet the first centre; sum and fingerprint their blocks.
-
-    ``words`` are the points as words of 32 bits, one after the other.
-    """
+    rows: Rows, masses: Masses, centers: Any, family: Any, words: Words, start: int, stop: int
+) -> None:
+    """Compare rows ``start`` to ``stop`` with the first centre; sum, fingerprint their blocks."""
+    points, squared = rows.points, rows.squared
     d = points.shape[1]
-    wide = words.shape[0] // points.shape[0]
-    lanes = np.zeros(LANES * points.itemsize // 4, np.uint32)
+    wide = words.values.shape[0] // points.shape[0]
     for first in range(start, stop, BLOCK):
-        last = min(first + BLOCK, stop)
+        last = first + BLOCK if first + BLOCK < stop else stop
         total = 0
         # A loop of its own for each kind: a choice inside the loop costs 10 ns a row.
-        if family == EUCLIDEAN and d >= LANES:
-            lanes[:] = 0
-            for i in range(first, last):
-                bounds[i] = _printed_sum(points, i, center, 0, factors, (i - first) * wide, lanes)
-            for lane in range(lanes.shape[0]):
-                total = (total + int(lanes[lane])) & 0xFFFFFFFF
-        else:
-            total = int(print_words(words, first * wide, last * wide, factors))
-            if family == EUCLIDEAN:
+        if family is None:
+            if d >= LANES:
+                for lane in range(words.lanes.shape[0]):
+                    words.lanes[lane] = 0
                 for i in range(first, last):
-                    bounds[i] = sum_of_squares(points, i, center, 0)
+                    squared[i] = _printed_sum(
+                        points, i, centers, 0, words.factors, (i - first) * wide, words.lanes
+                    )
+                for lane in range(words.lanes.shape[0]):
+                    total = (total + int(words.lanes[lane])) & 0xFFFFFFFF
             else:
+                total = int(print_words(words.values, first * wide, last * wide, words.factors))
                 for i in range(first, last):
-                    bounds[i] = squared_distance(points, i, center, 0, family)
-        prints[first // BLOCK] = total
-    labels[start:stop] = 0
-    n_compared[start:stop] = 1
-    sum_blocks(bounds, weights, start // BLOCK, (stop + BLOCK - 1) // BLOCK, tree)
-
-
-@kernel
-def propose(uniforms: Any, bounds: Any, weights: Any, tree: Any, rows: Any) -> None:
-    """Draw a row for each uniform, in proportion to w·q."""
-    draw_rows(bounds, weights, tree, uniforms, rows)
+                    squared[i] = sum_of_squares(points, i, centers, 0)
+        else:
+            total = int(print_words(words.values, first * wide, last * wide, words.factors))
+            for i in range(first, last):
+                squared[i] = squared_distance(points, i, centers, 0, family)
+        words.prints[first // BLOCK] = total
+        for i in range(first, last):
+            rows.labels[i], rows.n_compared[i] = 0, 1
+        sum_block(masses, first // BLOCK)
 
 
 @kernel
 def evaluate(
-    points: Any, centers: Any, columns: Any, family: int, known: int, uniforms: Any, rows: Any,
-    start: int, stop: int, bounds: Any, labels: Any, n_compared: Any,
-    found: Any, found_labels: Any, seen: Any,
+    rows: Rows, centers: Centers, proposals: Proposals, family: Any, known: int, uniforms: Any,
+    batch: int, start: int, stop: int, space: Sums,
 ) -> int:  # fmt: skip
-    """Let the proposals ``start`` to ``stop`` meet the ``known`` centres they have not met.
+    """Compare the proposals ``start`` to ``stop`` with the ``known`` centres they have pending.
 
     A proposal stops after the first group of centres that holds a witness: a centre nearer
     than √(u·q). Only witnesses matter: a proposal without one is accepted, and what the other
     centres' distances are is nobody's concern. So most sums stop early, at u·q.
     Returns the distances computed.
     """
-    sums = np.empty(COLUMNS, points.dtype)
-    limits = np.empty(COLUMNS, points.dtype)
-    pairs, oldest = 0, known
+    points, squared, n_compared = rows.points, proposals.squared, proposals.n_compared
+    d, pairs, oldest = points.shape[1], 0, known
     # Reads a value of every cache line of the proposed rows: these reads do not wait for each
     # other, and what follows finds the rows in cache.
     touched = 0.0
     for b in range(start, stop):
-        for j in range(0, points.shape[1], 16):
-            touched += points[rows[b], j]
-    sums[0] = touched
+        for j in range(0, d, LANES):
+            touched += points[proposals.rows[b], j]
+    space.sums[0] = touched
     for b in range(start, stop):
-        i = rows[b]
-        found[b], found_labels[b], seen[b] = bounds[i], labels[i], n_compared[i]
-        oldest = min(oldest, n_compared[i])
+        i = proposals.rows[b]
+        squared[b], proposals.labels[b] = rows.squared[i], rows.labels[i]
+        n_compared[b] = rows.n_compared[i]
+        oldest = n_compared[b] if n_compared[b] < oldest else oldest
     # Centres outside, proposals inside: 64 centres stay in cache for the whole batch. The
-    # group in which a row's pending centres begin is taken whole: meeting a centre again
+    # group in which a row's pending centres begin is taken whole: comparing with a centre again
     # changes nothing.
     for first in range(oldest - oldest % COLUMNS, known, COLUMNS):
-        last = min(first + COLUMNS, known)
+        last = first + COLUMNS if first + COLUMNS < known else known
         for b in range(start, stop):
-            i = rows[b]
-            at = seen[b]
-            limit = uniforms[b] * np.float64(bounds[i])
-            if found[b] < limit or at < first or at >= last:
+            i = proposals.rows[b]
+            at = n_compared[b]
+            limit = uniforms[batch, 1, b] * np.float64(rows.squared[i])
+            if squared[b] < limit or at < first or at >= last:
                 continue
             pairs += last - at
-            seen[b] = last
-            if family == EUCLIDEAN:
-                fill_rounded_up(limit, limits)
-                if squares(points, i, columns, first * points.shape[1], limits, sums):
+            n_compared[b] = last
+            if family is None:
+                _fill_rounded_up(limit, space.limits)
+                if squares(points, i, centers.columns, first * d, space.limits, space.sums):
                     for c in range(COLUMNS):
-                        if sums[c] < found[b]:
-                            found[b], found_labels[b] = sums[c], first + c
+                        if space.sums[c] < squared[b]:
+                            squared[b], proposals.labels[b] = space.sums[c], first + c
             else:
-                least, near = bounds[i], labels[i]
+                least, near = rows.squared[i], rows.labels[i]
                 for s in range(at, last):
-                    distance = squared_distance(points, i, centers, s, family)
+                    distance = squared_distance(points, i, centers.rows, s, family)
                     if distance < least:
                         least, near = distance, s
                 if least < limit:
-                    found[b], found_labels[b] = least, near
+                    squared[b], proposals.labels[b] = least, near
     return pairs
 
 
 @inlined
-def fill_rounded_up(value: float, out: Any) -> None:
+def _fill_rounded_up(value: float, out: Any) -> None:
     """Fill ``out`` with the least number of its precision that is not below ``value``.
 
     Then x < value if and only if x < out[c], for every x of that precision.
@@ -133,150 +150,130 @@ def fill_rounded_up(value: float, out: Any) -> None:
     out[0] = value
     if np.float64(out[0]) < value:
         out[0] = np.nextafter(out[0], out.dtype.type(np.inf))
-    out[:] = out[0]
+    for c in range(COLUMNS):
+        out[c] = out[0]
 
 
 @kernel
 def settle(
-    points: Any, family: int, known: int, wanted: int, uniforms: Any, rows: Any, weights: Any,
-    bounds: Any, labels: Any, n_compared: Any, found: Any, found_labels: Any, seen: Any,
-    centers: Any, columns: Any, indices: Any, tree: Any,
+    rows: Rows, masses: Masses, centers: Centers, proposals: Proposals, family: Any, known: int,
+    uniforms: Any, batch: int,
 ) -> Any:  # fmt: skip
     """Accept or reject the evaluated proposals in order.
 
-    ``known`` centres were met by the proposals in `evaluate`; those accepted here are met by
-    the proposals after them. Returns the centres now known, the proposals settled, the
+    The proposals were compared with ``known`` centres in `evaluate`; those accepted here are
+    compared with the proposals after them. Returns the proposals settled, those accepted, the
     distances computed and how many of all were spent on rejected proposals.
     """
+    points, squared, n_compared = rows.points, proposals.squared, proposals.n_compared
     now, settled, pairs, wasted = known, 0, 0, 0
-    initial = centers.shape[0] - indices.shape[0]
-    for b in range(rows.shape[0]):
+    wanted, d = centers.rows.shape[0], points.shape[1]
+    initial = wanted - centers.indices.shape[0]
+    for b in range(proposals.rows.shape[0]):
         if now == wanted:
             break
         settled += 1
-        i = rows[b]
-        start = n_compared[i]
-        mass = bounds[i] * (weights[i] if weights.shape[0] else 1.0)
-        limit = uniforms[b] * np.float64(bounds[i])
-        open_ = found[b] >= limit and mass > 0.0
-        if open_:
+        i = proposals.rows[b]
+        mass = rows.squared[i] * (masses.weights[i] if masses.weights.shape[0] else 1.0)
+        limit = uniforms[batch, 1, b] * np.float64(rows.squared[i])
+        is_open = squared[b] >= limit and mass > 0.0
+        if is_open:
             for s in range(known, now):
-                distance = squared_distance(points, i, centers, s, family)
+                distance = squared_distance(points, i, centers.rows, s, family)
                 pairs += 1
-                seen[b] = s + 1
+                n_compared[b] = s + 1
                 if distance < limit:
-                    found[b], found_labels[b] = distance, s
-                    open_ = False
+                    squared[b], proposals.labels[b] = distance, s
+                    is_open = False
                     break
-        if open_ and found[b] > 0.0:
-            add_center(points, i, now, centers, columns)
-            indices[now - initial] = i
-            found[b], found_labels[b], seen[b] = 0.0, now, now + 1
+        if is_open and squared[b] > 0.0:
+            group = now // COLUMNS * d
+            for j in range(d):
+                centers.rows[now, j] = points[i, j]
+                centers.columns[group + _place_of(j, d), now % COLUMNS] = points[i, j]
+            centers.indices[now - initial] = i
+            squared[b], proposals.labels[b], n_compared[b] = 0.0, now, now + 1
             now += 1
         else:
-            wasted += seen[b] - start
+            wasted += n_compared[b] - rows.n_compared[i]
     for b in range(settled):
-        i = rows[b]
-        if seen[b] > n_compared[i]:
-            bounds[i], labels[i], n_compared[i] = found[b], found_labels[b], seen[b]
-            refresh_block(bounds, weights, i // BLOCK, tree)
-    return now, settled, pairs, wasted
-
-
-@inlined
-def add_center(points: Any, i: int, now: int, centers: Any, columns: Any) -> None:
-    """Append row i to the centres in both layouts."""
-    d = points.shape[1]
-    group = now // COLUMNS * d
-    for j in range(d):
-        centers[now, j] = points[i, j]
-        columns[group + _place_of(j, d), now % COLUMNS] = points[i, j]
-
-
-_sweep_is_due = inlined(sweep_is_due)
+        i = proposals.rows[b]
+        if n_compared[b] > rows.n_compared[i]:
+            rows.squared[i], rows.labels[i] = squared[b], proposals.labels[b]
+            rows.n_compared[i] = n_compared[b]
+            refresh_block(masses, i // BLOCK)
+    return settled, now - known, pairs, wasted
 
 
 @kernel
 def run_batches(
-    points: Any, family: int, known: int, wanted: int, uniforms: Any, weights: Any,
-    draw_cost: float, pair_cost: float, price: Any, swept: int, least: float,
-    bounds: Any, labels: Any, n_compared: Any, rows: Any, found: Any, found_labels: Any, seen: Any,
-    centers: Any, columns: Any, indices: Any, tree: Any, counts: Any,
-) -> Any:  # fmt: skip
+    rows: Rows, masses: Masses, centers: Centers, proposals: Proposals, family: Any, known: int,
+    uniforms: Any, forecast: Forecast, refreshed: int, least: float, counts: Any, space: Sums,
+) -> int:  # fmt: skip
     """Run whole batches of proposals until one of four things happens.
 
-    All seeds found; less mass left than ``least``; no uniforms left; or what rejected proposals
-    have cost since the last sweep has reached the price of a sweep. Returns the centres known and
-    the batches used; ``counts`` gathers proposals, distances, and wasted cost.
+    All seeds found; less mass left than ``least``; no uniforms left; or a refresh is due. Returns
+    the batches used; ``counts`` gathers proposals, seeds, distances, and the cost of rejected
+    proposals and their number, which may begin with those since the last refresh.
     """
-    used = 0
+    wanted, used = centers.rows.shape[0], 0
     for batch in range(uniforms.shape[0]):
-        if known == wanted or tree[1] < least:
+        if known == wanted or masses.sums[1] < least:
             break
-        propose(uniforms[batch, 0], bounds, weights, tree, rows)
+        draw_rows(masses, uniforms, batch, proposals.targets, proposals.rows)
         pairs = evaluate(
-            points, centers, columns, family, known, uniforms[batch, 1], rows, 0,
-            rows.shape[0], bounds, labels, n_compared, found, found_labels, seen,
+            rows, centers, proposals, family, known, uniforms, batch, 0, proposals.rows.shape[0],
+            space,
         )  # fmt: skip
-        now, settled, more, wasted = settle(
-            points, family, known, wanted, uniforms[batch, 1], rows, weights, bounds, labels,
-            n_compared, found, found_labels, seen, centers, columns, indices, tree,
-        )  # fmt: skip
+        settled, accepted, more, wasted = settle(
+            rows, masses, centers, proposals, family, known, uniforms, batch
+        )
+        known += accepted
         counts[0] += settled
-        counts[3] += settled
-        counts[1] += pairs + more
-        counts[2] += (settled - (now - known)) * draw_cost + wasted * pair_cost
-        known = now
+        counts[1] += accepted
+        counts[2] += pairs + more
+        counts[3] += (settled - accepted) * forecast.proposal + wasted * forecast.pair
+        counts[4] += settled
         used += 1
-        if _sweep_is_due(counts[2], counts[3], known, wanted, swept, price):
+        if _refresh_is_due(forecast, counts[3], counts[4], known, wanted, refreshed):
             break
-    return known, used
+    return used
 
 
 @kernel
-def sweep(
-    points: Any, start: int, stop: int, centers: Any, family: int, known: int,
-    threshold: float, weights: Any, bounds: Any, labels: Any, n_compared: Any, tree: Any,
+def partial_refresh(
+    rows: Rows, masses: Masses, centers: Any, family: Any, known: int, threshold: float,
+    start: int, stop: int, tile: Tile,
 ) -> int:  # fmt: skip
-    """Let the rows of mass at least ``threshold`` meet all centres they have not met.
+    """Compare the rows of mass at least ``threshold`` with all centres they have pending.
 
     ``start`` and ``stop`` are rows, at multiples of a block. Sums of blocks are brought up to
     date, inner nodes of the tree are left to the caller. Returns the distances computed.
     """
-    n, leaves, d = bounds.shape[0], tree.shape[0] // 2, points.shape[1]
-    tile = np.zeros((d, COLUMNS), points.dtype)
-    sums = np.empty(COLUMNS, points.dtype)
-    best = np.empty(COLUMNS, points.dtype)
-    near = np.empty(COLUMNS, np.int32)
-    chosen = np.empty(COLUMNS, np.int64)
+    n, leaves, weights = rows.squared.shape[0], masses.sums.shape[0] // 2, masses.weights
     size, pairs = 0, 0
     first_block, last_block = start // BLOCK, (stop + BLOCK - 1) // BLOCK
-    weighted = weights.shape[0] > 0
     for b in range(first_block, last_block):
-        if tree[leaves + b] < threshold or tree[leaves + b] <= 0.0:
+        if masses.sums[leaves + b] < threshold or masses.sums[leaves + b] <= 0.0:
             continue
-        for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
-            mass = np.float64(bounds[i])
-            if weighted:
+        for i in range(b * BLOCK, (b + 1) * BLOCK if (b + 1) * BLOCK < n else n):
+            mass = np.float64(rows.squared[i])
+            if weights.shape[0]:
                 mass *= weights[i]
-            if mass < threshold or mass <= 0.0 or n_compared[i] >= known:
+            if mass < threshold or mass <= 0.0 or rows.n_compared[i] >= known:
                 continue
-            if family != EUCLIDEAN:
-                pairs += catch_up_row(points, i, centers, known, family, bounds, labels, n_compared)
-                continue
-            chosen[size] = i
-            size += 1
-            if size == COLUMNS:
-                pairs += catch_up_tile(
-                    points, centers, known, chosen, size, tile, sums, best, near,
-                    bounds, labels, n_compared,
-                )  # fmt: skip
-                size = 0
-    if size > 0:
-        pairs += catch_up_tile(
-            points, centers, known, chosen, size, tile, sums, best, near, bounds, labels, n_compared
-        )
+            if family is None:
+                tile.rows[size] = i
+                size += 1
+                if size == COLUMNS:
+                    pairs += compare_tile(rows, centers, 0, known, size, tile)
+                    size = 0
+            else:
+                pairs += compare_row(rows, i, centers, 0, known, family)
+    if family is None:  # noqa: SIM102  by itself, or Numba would compile it for all families
+        if size > 0:
+            pairs += compare_tile(rows, centers, 0, known, size, tile)
     for b in range(first_block, last_block):
-        if not (tree[leaves + b] < threshold or tree[leaves + b] <= 0.0):
-            tree[leaves + b] = mass_of(bounds, weights, b * BLOCK, min((b + 1) * BLOCK, n))
+        if not (masses.sums[leaves + b] < threshold or masses.sums[leaves + b] <= 0.0):
+            sum_block(masses, b)
     return pairs

@@ -3,82 +3,114 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray, Kind, Metric
+from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.inputs.fingerprint import Fingerprint
 from kseeds.inputs.problem import Problem
-from kseeds.methods.plusplus.lazy.costs import Costs
+from kseeds.methods.plusplus.lazy.forecast import Forecast
+from kseeds.nearest.state import Rows
 from kseeds.results import Work
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, place_of
+
+
+class Centers(NamedTuple):
+    """The centres found, as rows and as columns, and which rows they are.
+
+    Columns stand in groups of 64, one group below the other, coordinates at their `place_of`; those
+    not found yet are infinite. ``indices`` has no entry for initial centres.
+    """
+
+    rows: Any
+    columns: Any
+    indices: Any
+
+
+class Proposals(NamedTuple):
+    """A batch of proposed rows, and what was found of each: see `kseeds.nearest.state.Rows`."""
+
+    rows: Any
+    squared: Any
+    labels: Any
+    n_compared: Any
+    targets: Any
 
 
 @dataclass
 class State:
     """Bounds of the rows, the centres found, and the counts.
 
-    ``bounds[i]`` is the squared distance of row i to the nearest (``labels[i]``) of the first
-    ``met[i]`` centres. ``columns`` are the centres in transposed groups, one group below the
-    other, coordinates at their `place_of`, padded with infinity. Σ w·q below ``least`` is left to
-    `kseeds.methods.completion`.
+    ``rows.squared`` are the bounds q: row i is that far from the nearest of the first
+    ``rows.n_compared[i]`` centres. ``sums`` is the tree of sums of w·q; a total below ``least`` is
+    left to `kseeds.methods.completion`.
     """
 
-    points: FloatArray
+    rows: Rows
     weights: npt.NDArray[np.float64]
+    sums: npt.NDArray[np.float64]
+    centers: Centers
+    proposals: Proposals
     metric: Metric
-    kind: Kind
-    family: int
     wanted: int
-    batch: int
-    centers: FloatArray
-    columns: FloatArray
-    indices: npt.NDArray[np.int64]
-    bounds: FloatArray
-    labels: npt.NDArray[np.int32]
-    n_compared: npt.NDArray[np.int32]
-    tree: npt.NDArray[np.float64]
     known: int = 0
-    swept: int = 0
+    refreshed: int = 0
+    """How many centres were known when bounds were last refreshed."""
     share: float = 1.0
-    is_planted: bool = False
+    """Of all (row, centre) pairs, those that the last partial refresh computed."""
+    has_tree: bool = False
     spent: float = 0.0
-    proposals_since_sweep: int = 0
+    """What proposals rejected since the last refresh have cost."""
+    proposals_since: int = 0
     fingerprint: Fingerprint | None = None
     least: float = 0.0
     work: Work = field(default_factory=Work)
 
     @classmethod
     def start(cls, problem: Problem, batch: int) -> State:
-        """Return the state in which no row has met any centre."""
-        points, (n, d) = problem.points, problem.points.shape
+        """Return the state in which no row was compared with any centre."""
+        points, (n, d), dtype = problem.points, problem.points.shape, problem.points.dtype
         wanted = len(problem.initial) + problem.n_clusters
         groups = -(-wanted // COLUMNS)
         leaves = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
-        weights = np.empty(0) if problem.weights is None else problem.weights
-        return cls(
-            points=points,
-            weights=weights,
-            metric=problem.metric,
-            kind=problem.metric.kind,
-            family=int(problem.metric.family),
-            wanted=wanted,
-            batch=batch,
-            centers=np.empty((wanted, d), dtype=points.dtype),
-            columns=np.full((groups * d, COLUMNS), np.inf, dtype=points.dtype),
-            indices=np.empty(problem.n_clusters, dtype=np.int64),
-            bounds=np.empty(n, dtype=points.dtype),
-            labels=np.full(n, -1, dtype=np.int32),
-            n_compared=np.zeros(n, dtype=np.int32),
-            tree=np.zeros(2 * leaves),
+        centers = Centers(
+            np.empty((wanted, d), dtype=dtype),
+            np.full((groups * d, COLUMNS), np.inf, dtype=dtype),
+            np.empty(problem.n_clusters, dtype=np.int64),
         )
+        labels, n_compared = np.empty((2, batch), dtype=np.int32)
+        return cls(
+            rows=Rows(
+                points,
+                np.empty(n, dtype=dtype),
+                np.full(n, -1, dtype=np.int32),
+                np.zeros(n, dtype=np.int32),
+            ),
+            weights=np.empty(0) if problem.weights is None else problem.weights,
+            sums=np.zeros(2 * leaves),
+            centers=centers,
+            proposals=Proposals(
+                np.empty(batch, dtype=np.int64),
+                np.empty(batch, dtype=dtype),
+                labels,
+                n_compared,
+                np.empty(batch),
+            ),
+            metric=problem.metric,
+            wanted=wanted,
+        )
+
+    @property
+    def batch(self) -> int:
+        """How many proposals are drawn at a time."""
+        return len(self.proposals.rows)
 
     @property
     def total(self) -> float:
         """Σ w·q over all rows."""
-        return float(self.tree[1])
+        return float(self.sums[1])
 
     @property
     def is_exhausted(self) -> bool:
@@ -86,43 +118,50 @@ class State:
         return self.total < self.least
 
     @property
-    def waste(self) -> tuple[float, float, int, int, int]:
-        """What `sweep_is_due` wants to know."""
-        return self.spent, self.proposals_since_sweep, self.known, self.wanted, self.swept
+    def pending(self) -> int:
+        """How many centres were found since bounds were last refreshed."""
+        return self.known - self.refreshed
+
+    def refresh_is_due(self, forecast: Forecast) -> bool:
+        """Tell whether a refresh now costs less than going on without one."""
+        return forecast.refresh_is_due(
+            self.spent, self.proposals_since, self.known, self.wanted, self.refreshed
+        )
 
     def add_center(self, point: FloatArray) -> None:
         """Append a centre in both layouts."""
-        self.centers[self.known] = point
+        self.centers.rows[self.known] = point
         group, column = divmod(self.known, COLUMNS)
         d = len(point)
         places = [place_of(j, d) for j in range(d)]
-        self.columns[group * d : (group + 1) * d, column][places] = point
+        self.centers.columns[group * d : (group + 1) * d, column][places] = point
         self.known += 1
+
+    def note_proposals(self, settled: int, pairs: int, spent: float) -> None:
+        """Count proposals and their distances, and note what was spent since the last refresh."""
+        self.work.proposals += settled
+        self.work.distances += pairs
+        self.proposals_since += settled
+        self.spent = spent
 
 
 class Kernels(Protocol):
     """What `plain` and `compiled` both do, to the same effect."""
 
     def first_pass(self, state: State) -> None:
-        """Let every row meet the first centre; make the tree of sums.
+        """Compare every row with the first centre; make the tree of sums.
 
         May leave a fingerprint of the points in the state, if it comes for nothing.
         """
 
-    def run(
-        self,
-        state: State,
-        uniforms: npt.NDArray[np.float64],
-        costs: Costs,
-        price: npt.NDArray[np.float64],
-    ) -> int:
-        """Settle batches until all seeds are found, no mass is left, or a sweep is due.
+    def run(self, state: State, uniforms: npt.NDArray[np.float64], forecast: Forecast) -> int:
+        """Settle batches until all seeds are found, no mass is left, or a refresh is due.
 
         Returns how many of the batches of uniforms were used; at least one.
         """
 
-    def sweep(self, state: State, threshold: float) -> int:
-        """Let rows of mass at least ``threshold`` meet all centres; return the distances."""
+    def partial_refresh(self, state: State, threshold: float) -> int:
+        """Compare rows of mass at least ``threshold`` with all centres; return the distances."""
 
-    def refresh(self, state: State) -> int:
-        """Let all rows that have any mass meet all centres; return the distances."""
+    def full_refresh(self, state: State) -> int:
+        """Compare all rows that have any mass with all centres; return the distances."""

@@ -1,0 +1,130 @@
+"""What everything costs, in nanoseconds of one thread of the machine this was measured on.
+
+Only ratios matter: they choose a strategy, and decide when lazy k-means++ refreshes its bounds.
+They are constants and not measured at run time, so that the same random state gives the same seeds.
+``python -m benchmarks run calibrate`` sets every one of them beside what it measures.
+
+Costs are per row, or per (row, centre) pair, of points of some shape, precision and metric.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.runtime.block_sizes import COLUMNS
+
+PLAIN_ELEMENT = 3.0
+"""A coordinate of a pair, compared in plain NumPy."""
+DRAW = 250.0
+"""A proposal of lazy k-means++, without its distances."""
+SCAN = 1.2
+"""A row that a partial refresh only looks at."""
+TREE_BATCH = 10.0
+"""A row, when a batch of few centres is compared by a tree."""
+BUILD = 35.0
+"""A row, when a tree over the points is built, and one coordinate more for each dimension."""
+COMPONENTS = 40_000.0
+"""A dimension, when principal components are looked for, whatever the number of rows."""
+STOPPED = (0.85, 0.6)
+"""Share of brute force that is left where sums stop at what a row has already, with few centres
+a batch and with hundreds."""
+HUNDREDS = 512
+
+BATCH_PAYS = {
+    "tree": 10.0,
+    "projected_tree": 150.0,
+    "projected_scan": 20.0,
+    "gemm": 100.0,
+    "vantage": 1000.0,
+}
+"""What brute force must take for a row and one batch for a strategy to be used on that batch."""
+PROJECTED_TREE_PAYS = 900.0
+"""The same for all batches of a tree over projections, beside several times what the components
+cost: they may be for nothing."""
+PROJECTED_TREE_LEAVES = 0.1
+"""Share of the variance that few components may leave out for a tree over projections to pay."""
+PROJECTED_TREE_ENOUGH = 0.002
+"""Share left out below which fewer components will do."""
+PROJECTED_SCAN_LEAVES = 0.2
+USELESS = {
+    "tree": 0.25,
+    "projected_tree": 0.25,
+    "projected_scan": 0.25,
+    "gemm": 0.1,
+    "vantage": 0.7,
+}
+"""Share of all pairs evaluated exactly from which on a strategy is given up: no structure."""
+
+
+def width_of(points: FloatArray) -> float:
+    """Return how much dearer the precision of the points is than float32."""
+    return int(points.itemsize) / 4
+
+
+def _columns(points: FloatArray) -> int:
+    return int(points.shape[1])
+
+
+def pair(points: FloatArray, metric: Metric) -> float:
+    """Return the cost of brute force for one pair."""
+    d, width = _columns(points), width_of(points)
+    if metric.family is Family.EUCLIDEAN:
+        return width * (0.07 + 0.035 * d)
+    return width * (10.0 + 0.1 * d)
+
+
+def proposal_pair(points: FloatArray, metric: Metric) -> float:
+    """Return the same for a row that is proposed, compared with 64 centres side by side."""
+    if metric.family is Family.EUCLIDEAN:
+        return width_of(points) * (0.2 + 0.038 * _columns(points))
+    return pair(points, metric)
+
+
+def gather(points: FloatArray, metric: Metric) -> float:
+    """Return the cost of laying out a row as a column."""
+    return 5.0 + 0.65 * _columns(points) if metric.family is Family.EUCLIDEAN else 0.0
+
+
+def proposal(points: FloatArray, metric: Metric) -> float:
+    """Return the cost of a proposal, compared with a group of centres of which few are pending."""
+    return DRAW + 0.625 * COLUMNS * proposal_pair(points, metric)
+
+
+def tree_build(points: FloatArray) -> float:
+    """Return the cost of building a tree over the points."""
+    return width_of(points) * (BUILD + _columns(points))
+
+
+def tree_pair(points: FloatArray) -> float:
+    """Return what each further centre of a batch adds for a tree."""
+    return width_of(points) * (0.003 + 0.001 * _columns(points))
+
+
+def components(points: FloatArray) -> float:
+    """Return the cost of looking for principal components."""
+    return _columns(points) * COMPONENTS / len(points)
+
+
+def stopped(points: FloatArray, metric: Metric, expected: float, batches: int) -> float:
+    """Return the cost of brute force for all centres expected, in many dimensions."""
+    share: float = STOPPED[int(expected >= batches * HUNDREDS)]
+    return share * expected * pair(points, metric) + batches * gather(points, metric)
+
+
+def projected_scan(points: FloatArray, count: int, expected: float, batches: int) -> float:
+    """Return the cost of a projected scan along ``count`` components for all centres expected.
+
+    Projecting, all pairs of projections, the few distances they leave open, and the nearest.
+    """
+    d = _columns(points)
+    projecting = d * (0.6 + 0.018 * count) + components(points)
+    pairs = expected * (0.07 + 0.022 * count)
+    left_open = 0.3 * math.sqrt(expected) * 0.18 * d
+    return width_of(points) * (projecting + pairs + left_open + batches * (80.0 + 0.35 * d))
+
+
+def gemm(points: FloatArray, expected: float, batches: int) -> float:
+    """Return the cost of matrix products for all centres expected."""
+    d = _columns(points)
+    return width_of(points) * (expected * (0.43 + 0.019 * d) + batches * (60.0 + 0.35 * d))
