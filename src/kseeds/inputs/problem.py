@@ -56,7 +56,7 @@ class Problem:
 
 
 class UncheckedValuesError(Exception):
-    """Raised by a method that finds that unchecked values may be bad; the caller then checks them."""
+    """Raised by a method when unchecked values may be bad; the caller then checks all values."""
 
 
 def prepare_problem(
