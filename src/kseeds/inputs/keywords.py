@@ -55,7 +55,7 @@ _IN_MEMORY_ONLY = {
 """Keywords that the functions of kseeds.dask and kseeds.spark do not have, and why."""
 
 Options = Mapping[str, Collection[Any]]
-"""The options of an algorithm: their names and allowed values."""
+"""The keywords that only one algorithm has, with their possible values."""
 
 
 def check_options(
@@ -86,15 +86,14 @@ def check_options(
             known = [word for one in algorithms for word in options_of(one)]
             raise _unknown(function, name, known)
         if algorithm not in owners:
-            where = _wrong_algorithm(algorithm, owners, options_of)
-            raise TypeError(f"{name}={shown(value)} {where}.")
+            raise TypeError(f"{name}={shown(value)} {_elsewhere(algorithm, owners, options_of)}.")
         allowed = options_of(algorithm)[name]
         if not any(type(value) is type(choice) and value == choice for choice in allowed):
             choices = " or ".join(repr(choice) for choice in allowed)
             raise ValueError(f"{name}={shown(value)} is not possible; use {choices}.")
 
 
-def _wrong_algorithm(
+def _elsewhere(
     algorithm: str, owners: Collection[str], options_of: Callable[[str], Options]
 ) -> str:
     holders = " and ".join(f"algorithm={owner!r}" for owner in owners)

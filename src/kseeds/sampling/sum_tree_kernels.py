@@ -1,8 +1,8 @@
-"""Weighted draws by a sum tree: a binary tree of float64 sums of w·q over blocks of 64 rows.
+"""Weighted draws: float64 sums of blocks of rows under a binary tree of sums.
 
-The mass of row i is w_i·q_i. Leaf b of the tree is the mass of rows 64·b to 64·b + 63; a changed
-block is summed again, not decremented, so there is no cancellation. Node t has the children 2t
-and 2t + 1; the leaves start at ``len(tree) // 2``.
+Row i has mass w_i·q_i. Leaf b of the tree is the mass of rows 64·b to 64·b + 63; a changed
+block is summed again, never decremented, so nothing cancels. Node t has the children 2t and
+2t + 1; the leaves start at ``len(tree) // 2``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sum_blocks(bounds: Any, weights: Any, first: int, last: int, tree: Any) -> N
 
 @kernel
 def sum_inner(tree: Any) -> None:
-    """Compute all inner nodes from the leaves up."""
+    """Sum all inner nodes from the leaves up."""
     for t in range(tree.shape[0] // 2 - 1, 0, -1):
         tree[t] = tree[2 * t] + tree[2 * t + 1]
 
@@ -45,9 +45,10 @@ def refresh_block(bounds: Any, weights: Any, block: int, tree: Any) -> None:
 
 @inlined
 def draw_rows(bounds: Any, weights: Any, tree: Any, uniforms: Any, rows: Any) -> None:
-    """Draw a row for each uniform in (0, 1): row i with probability mass_i / Σ mass.
+    """Write row i with probability mass_i / Σ mass, for each uniform draw in (0, 1).
 
-    Separate loops, so that the scattered memory reads of all draws (in `touch`) overlap.
+    Three loops in place of one: in the second, the reads from all over memory do not wait
+    for each other.
     """
     n, leaves = bounds.shape[0], tree.shape[0] // 2
     targets = np.empty(uniforms.shape[0])
@@ -62,7 +63,7 @@ def draw_rows(bounds: Any, weights: Any, tree: Any, uniforms: Any, rows: Any) ->
                 target -= left
                 t = 2 * t + 1
         rows[b], targets[b] = (t - leaves) * BLOCK, target
-    tree[0] = touch(bounds, rows, BLOCK)  # node 0 is unused
+    tree[0] = touch(bounds, rows, BLOCK)  # node 0 does not exist
     for b in range(uniforms.shape[0]):
         start, reached = rows[b], 0.0
         for i in range(start, min(start + BLOCK, n)):
@@ -76,9 +77,9 @@ def draw_rows(bounds: Any, weights: Any, tree: Any, uniforms: Any, rows: Any) ->
 
 @inlined
 def touch(values: Any, starts: Any, count: int) -> float:
-    """Prefetch: read one value per cache line, of ``count`` values from each of the ``starts``.
+    """Read a value of every cache line of ``count`` values from each of the ``starts``.
 
-    The sum is returned so that the compiler does not drop the reads.
+    What the caller reads next is then on its way. The sum keeps the reads from being dropped.
     """
     total, stop = 0.0, values.shape[0]
     for b in range(starts.shape[0]):
