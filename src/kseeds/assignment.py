@@ -1,4 +1,4 @@
-"""The exact nearest centre of every row, as a function of its own."""
+"""The public function `assign`: the exact nearest centre of every row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def assign(
     centers : array-like, shape (m, d)
         The centres, at least one.
     sample_weight : array-like, shape (n,), optional
-        Weights of the rows; they count in the potential only.
+        Weights of the rows; only the potential depends on them.
     metric : str or callable, default "euclidean"
         As for `kmeans_plusplus`.
     n_threads : int, optional
@@ -37,7 +37,7 @@ def assign(
     Returns
     -------
     Assignment
-        Unpacks as ``labels, distances``; also has the potential.
+        Unpacks as ``labels, distances``; also has ``potential`` (inertia in scikit-learn).
 
     Examples
     --------

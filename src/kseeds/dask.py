@@ -1,4 +1,4 @@
-"""Seeding of Dask arrays and dataframes, where their chunks are.
+"""k-means++, k-means|| and `assign` for Dask arrays and dataframes.
 
 Needs ``pip install 'kseeds[dask]'``. Runs on the scheduler that Dask is set to use: threads,
 processes, or the cluster of a ``distributed.Client``.
@@ -31,12 +31,12 @@ __all__ = ["DaskAssignment", "assign", "kmeans_parallel", "kmeans_plusplus"]
 
 
 class DaskAssignment(NamedTuple):
-    """The nearest centre of every row, as Dask arrays that are yet to be computed.
+    """The nearest centre of every row, as Dask arrays that are not computed yet.
 
     Attributes
     ----------
     labels : dask.array.Array of int32
-        The nearest centre, the earliest of several.
+        The index of the nearest centre; ties go to the lowest index.
     distances : dask.array.Array
         Its distance.
     """
@@ -65,26 +65,26 @@ def kmeans_plusplus(
     cache: bool = True,
     progress: Any = False,
 ) -> DistributedSeeding:
-    """Draw the starting centres of k-means by k-means++, exactly, in few rounds.
+    """Draw the starting centres of k-means by k-means++, exactly, in few rounds of communication.
 
     Parameters
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame
-        One row a point, in any chunks along the rows, whose sizes may be unknown.
+        One row per point, in any chunks along the rows; chunk sizes may be unknown.
     n_clusters : int
         How many seeds to draw.
     sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
-        Non-negative weights of the rows; a string names a column of X, which is then no
-        coordinate.
+        Non-negative weights of the rows; a string names a column of X, which is then not used
+        as a coordinate.
     metric : str, default "euclidean"
-        As for `kseeds.kmeans_plusplus`, by name.
+        The name of a metric, as for `kseeds.kmeans_plusplus`.
     initial_centers : array-like, shape (m, d), optional
-        Centres that exist already.
+        Centres that exist already; only new rows are returned.
     random_state : int, Generator, RandomState, SeedSequence or None
-        Same state and same order of rows, same seeds: however the rows are chunked.
+        The same state and the same order of rows give the same seeds, whatever the chunks.
     cache : bool, default True
-        Keep the rows in the memory of the cluster between rounds. False reads them again in
-        every round: for data that is larger than that memory.
+        Keep the rows in the memory of the workers between rounds. False reads them again in
+        every round, for data that is larger than that memory.
     progress : bool or callable, default False
         True shows a bar on stderr; a function is called with (done, total).
 
@@ -126,19 +126,19 @@ def kmeans_parallel(
 ) -> DistributedSeeding:
     """Draw the starting centres of k-means by k-means||.
 
-    The same seeds as `kseeds.kmeans_parallel` with the same random state, where the
-    arithmetic is exact.
+    The same seeds as `kseeds.kmeans_parallel` with the same random state, if sums of w·α² are
+    exact.
 
     Parameters
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame
-        One row a point, as for `kmeans_plusplus`.
+        One row per point, as for `kmeans_plusplus`.
     n_clusters : int
         How many seeds to draw.
     oversampling : float, default 2.0
-        Expected candidates of a round, as a multiple of ``n_clusters``.
+        Expected number of candidates per round, as a multiple of ``n_clusters``.
     rounds : int, default 5
-        Rounds of drawing candidates.
+        Number of rounds in which candidates are drawn.
     sample_weight, metric, initial_centers, random_state, cache, progress
         As for `kmeans_plusplus`.
 
@@ -173,9 +173,9 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
     X : dask.array.Array or dask.dataframe.DataFrame
         The rows.
     centers : array-like, shape (m, d)
-        The centres, at least one; checked here, not when the result is computed.
+        The centres, at least one. They are checked by this call, not when the result is computed.
     metric : str, default "euclidean"
-        As for `kseeds.assign`, by name.
+        The name of a metric, as for `kseeds.assign`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The warnings kseeds may raise; errors are plain ``ValueError`` and ``TypeError``."""
+"""The warnings of kseeds; its errors are those of Python, such as ``ValueError``."""
 
 
 class FewerDistinctPointsWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""How error messages show what a user passed: on one line, and short."""
+"""Formatting of user values in error messages: one line, shortened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def shown(value: Any) -> str:
     try:
         plain = value.item() if isinstance(value, np.generic) else value
         return clipped(repr(plain))
-    except Exception:  # Python refuses to print integers of thousands of digits, for one
+    except Exception:  # e.g. Python does not print integers of thousands of digits
         return f"<{type(value).__name__}>"
 
 

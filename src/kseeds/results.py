@@ -1,4 +1,4 @@
-"""What a seeding returns: the seeds, what they mean for every row, and what they cost."""
+"""The results: `Seeding`, `DistributedSeeding`, `Assignment`, and the counted `Work`."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from kseeds.distances.metrics import FloatArray
 
 @dataclass
 class Work:
-    """What a seeding cost, in numbers that do not depend on the machine.
+    """What a seeding cost, in counts that do not depend on the machine.
 
     Attributes
     ----------
     distances : int
-        Distance computations in all.
+        All distance computations.
     seed_distances : int
-        Of them, between two seeds (the γ of the paper).
+        Those of them that are between two seeds (γ in the paper).
     queue_examined : list of int
-        Items of the priority queue looked at in each round.
+        Items of the priority queue examined in each round.
     tree_nodes : int
-        Nodes of trees visited: of those over centres and of those over the points.
+        Tree nodes visited, in trees over centres and in trees over points.
     rounds : int
-        Rounds: one a seed for k-means++, or one a batch of proposals where it is drawn by
-        ``algorithm="rounds"`` or on a cluster; as asked for k-means||.
+        k-means++: one per seed; with ``algorithm="rounds"``, Dask or Spark, one per batch of
+        proposals. k-means||: the ``rounds`` that were asked for.
     candidates : int
         Candidates that k-means|| drew.
     proposals, acceptances : int
         Rows that lazy k-means++ proposed, and how many of them became seeds.
     refreshes : int
-        Times that lazy k-means++ brought many bounds up to date at once.
+        Partial and full refreshes of lazy k-means++: many bounds made exact at once.
     rows : int
         Rows of the data.
     communications, bytes_out, bytes_back : int
-        On a cluster: how often all partitions were asked something, the size of all
-        questions (each is sent once to every worker), and of all answers.
+        Dask and Spark: tasks sent to all partitions, the bytes of their messages (each is sent
+        once to every worker), and the bytes of all replies.
     """
 
     distances: int = 0
@@ -58,7 +58,7 @@ class Work:
 
     @property
     def passes(self) -> float:
-        """Distance computations in passes: one centre against every row is one pass."""
+        """Distance computations divided by rows: one centre against every row is one pass."""
         return self.distances / max(self.rows, 1)
 
 
@@ -68,20 +68,20 @@ Finished: TypeAlias = tuple[npt.NDArray[np.int32], FloatArray, float]
 
 @dataclass(frozen=True, repr=False)
 class DistributedSeeding:
-    """Seeds of k-means, drawn where the data lives; unpacks as ``centers, indices``.
+    """Seeds of data in partitions (Dask, Spark); unpacks as ``centers, indices``.
 
     Attributes
     ----------
     centers : ndarray, shape (k, d)
         The seeds, in the order in which they were drawn; copies of rows of the data.
     indices : ndarray of int64, shape (k,)
-        Their row numbers, counted through all partitions; no row appears twice.
+        Their row numbers, counted across all partitions; no row appears twice.
     algorithm : str
-        The law that drew them, "k-means++" or "k-means||".
+        "k-means++" or "k-means||".
     work : Work
-        What it cost, counted; also what travelled.
+        What it cost, counted; includes communications and bytes.
     seconds : float
-        What it cost, on this cluster.
+        The time it took.
     """
 
     centers: FloatArray
@@ -103,15 +103,13 @@ class DistributedSeeding:
 
 
 class Seeding:
-    """Seeds of k-means, and what they mean for every row.
+    """Seeds of k-means; unpacks as ``centers, indices``, like scikit-learn's ``kmeans_plusplus``.
 
-    Unpacks as ``centers, indices = ...``, like the result of scikit-learn's function.
-
-    ``labels``, ``distances`` and ``potential`` are computed when one of them is first asked for.
-    That compares every row with every seed it has not been compared with, as `kseeds.assign` does:
-    cheap for few seeds, but for thousands it may take many times as long as drawing them. They are
-    those of X as it was seeded: if X has changed in the meantime, asking for them raises
-    RuntimeError. They travel with a pickle or a copy if they were computed before.
+    ``labels``, ``distances`` and ``potential`` are computed together, when one of them is first
+    used. That compares every row with every seed it has not been compared with, as
+    `kseeds.assign` does: fast for few seeds, but for thousands it may take many times as long as
+    the seeding. If X has changed since the seeding, RuntimeError is raised. Pickles and copies
+    contain the three only if they were computed before.
 
     Attributes
     ----------
@@ -124,7 +122,7 @@ class Seeding:
     work : Work
         What it cost, counted.
     seconds : float
-        What it cost, on this machine; what labels cost is not in it.
+        The time the seeding took, without that of the labels.
     """
 
     def __init__(
@@ -145,8 +143,8 @@ class Seeding:
         self._finished: Finished | None = None
 
     def _final(self) -> Finished:
-        # No lock, which a forked child might find locked for good: threads that ask at the same
-        # time each compute the same from a state that none of them changes.
+        # No lock, since a forked child could inherit it locked. Threads that arrive together each
+        # compute the same result, from a state that none of them changes.
         finish = self._finish
         if self._finished is None:
             if finish is None:
@@ -156,12 +154,12 @@ class Seeding:
                     "kseeds.assign(X, seeding.centers)."
                 )
             self._finished = finish()
-            self._finish = None  # lets go of the data
+            self._finish = None  # releases the data
         return self._finished
 
     @property
     def labels(self) -> npt.NDArray[np.int32]:
-        """The nearest seed of every row, ties to the lowest; computed on first use.
+        """The nearest seed of every row, ties to the lowest index; computed on first use.
 
         With ``initial_centers`` of m rows, labels below m are initial centres and label
         m + j is seed j.
@@ -194,7 +192,7 @@ class Seeding:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # The data does not travel, and nobody asked for what would have to be computed from it.
+        # The data is not pickled, and labels that nobody used are not computed for the pickle.
         return {**self.__dict__, "_finish": None}
 
     def __copy__(self) -> Seeding:
@@ -205,16 +203,16 @@ class Seeding:
 
 @dataclass(frozen=True, repr=False)
 class Assignment:
-    """Labels and distances of rows; unpacks as ``labels, distances``.
+    """The nearest centre of every row; unpacks as ``labels, distances``.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (n,)
-        The nearest centre of every row, the earliest of several.
+        The index of the nearest centre of every row; ties go to the lowest index.
     distances : ndarray, shape (n,)
         Its distance.
     potential : float
-        The sum of weight times squared distance.
+        The sum of weight times squared distance over all rows (inertia in scikit-learn).
     """
 
     labels: npt.NDArray[np.int32]

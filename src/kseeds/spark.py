@@ -1,4 +1,4 @@
-"""Seeding of Spark DataFrames, where their partitions are.
+"""k-means++, k-means|| and `assign` for Spark DataFrames.
 
 Needs ``pip install 'kseeds[spark]'``, a Java runtime, and kseeds itself on every executor.
 """
@@ -47,12 +47,12 @@ def kmeans_plusplus(
     cache: bool = True,
     progress: Any = False,
 ) -> DistributedSeeding:
-    """Draw the starting centres of k-means by k-means++, exactly, in few rounds.
+    """Draw the starting centres of k-means by k-means++, exactly, in few rounds of communication.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-        The data, in any partitions. Its order must not change from one reading to the next.
+        The data, in any partitions. The order of its rows must be the same whenever it is read.
     n_clusters : int
         How many seeds to draw.
     features : str or list of str, default "features"
@@ -60,14 +60,14 @@ def kmeans_plusplus(
     sample_weight : str, optional
         A column of non-negative weights.
     metric : str, default "euclidean"
-        As for `kseeds.kmeans_plusplus`, by name.
+        The name of a metric, as for `kseeds.kmeans_plusplus`.
     initial_centers : array-like, shape (m, d), optional
-        Centres that exist already.
+        Centres that exist already; only new rows are returned.
     random_state : int, Generator, RandomState, SeedSequence or None
-        Same state and same order of rows, same seeds: however the rows are partitioned.
+        The same state and the same order of rows give the same seeds, whatever the partitions.
     cache : bool, default True
-        Keep the rows with the executors between rounds, on disk where memory is short. False
-        reads them again in every round.
+        Keep the rows on the executors between rounds, on disk if memory is short. False reads
+        them again in every round.
     progress : bool or callable, default False
         True shows a bar on stderr; a function is called with (done, total).
 
@@ -109,8 +109,8 @@ def kmeans_parallel(
 ) -> DistributedSeeding:
     """Draw the starting centres of k-means by k-means||.
 
-    The same seeds as `kseeds.kmeans_parallel` with the same random state, where the
-    arithmetic is exact.
+    The same seeds as `kseeds.kmeans_parallel` with the same random state, if sums of w·α² are
+    exact.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def kmeans_parallel(
     features : str or list of str, default "features"
         A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
     oversampling : float, default 2.0
-        Expected candidates of a round, as a multiple of ``n_clusters``.
+        Expected number of candidates per round, as a multiple of ``n_clusters``.
     rounds : int, default 5
-        Rounds of drawing candidates.
+        Number of rounds in which candidates are drawn.
     sample_weight, metric, initial_centers, random_state, cache, progress
         As for `kmeans_plusplus`.
 
@@ -159,21 +159,21 @@ def assign(
     frame : pyspark.sql.DataFrame
         The data.
     centers : array-like, shape (m, d)
-        The centres, at least one; checked here, not when the frame is computed.
+        The centres, at least one. They are checked by this call, not when the frame is computed.
     features : str or list of str, default "features"
         A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
     metric : str, default "euclidean"
-        As for `kseeds.assign`, by name.
+        The name of a metric, as for `kseeds.assign`.
     label, distance : str
         The names of the new columns, which the frame must not have yet.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        ``frame`` with two more columns: the number of the nearest centre, the earliest of
-        several, and its distance. Rows that cannot be used (NaN, null, of another length) are
-        found when these are computed: Spark then raises an error of its own, whose message
-        names the partition, the column and the rows of the batch.
+        ``frame`` with two more columns: the index of the nearest centre (ties go to the lowest
+        index) and its distance. Bad rows (NaN, null, other lengths) are found when these columns
+        are computed; Spark then raises an error of its own, whose message names the partition,
+        the column and the rows of the batch.
     """
     from pyspark.sql import functions
     from pyspark.sql.pandas.functions import pandas_udf
@@ -181,12 +181,12 @@ def assign(
     name = check_metric_name(metric)
     chosen = features_of(_checked(frame), features)
     check_new_names(frame, label, distance)
-    # A list of columns becomes an array of doubles, whatever they were.
+    # A list of columns becomes an array of doubles, whatever their types.
     precision = chosen.dtype if chosen.as_array else np.dtype(np.float64)
     known = check_centers(centers, "centers", name, chosen.width, precision)
     _backend.check_executors(frame)
     absent = str(missing(_backend.ONE, _backend.ALL, "%s"))
-    names, as_array, tells = chosen.names, chosen.as_array, _backend.TELLS
+    names, as_array, in_sql = chosen.names, chosen.as_array, _backend.SQL_ERRORS_ARE_SHORT
 
     def nearest(rows: Any) -> Any:
         import pandas
@@ -204,11 +204,11 @@ def assign(
             found["error"] = absent % error
         except (TypeError, ValueError) as error:
             found["error"] = str(error)
-        if found["error"] is not None and not tells:
+        if found["error"] is not None and not in_sql:
             raise ValueError(found["error"])
         return pandas.DataFrame(found, index=range(len(rows)))
 
-    nearest.__annotations__ = {}  # Spark would read a meaning into them
+    nearest.__annotations__ = {}  # Spark would interpret them
     kinds = "label int, distance double, error string"
     add: Any = pandas_udf(nearest, kinds)  # type: ignore[call-overload,unused-ignore]
     array = (
@@ -220,18 +220,18 @@ def assign(
     while both in frame.columns:
         both += "_"
 
-    def told(field: str) -> Any:
-        """Return a field, or raise the error: in SQL, which shows its message and no more."""
+    def value_or_error(field: str) -> Any:
+        """Return a field, or raise the error in SQL, which shows the message only."""
         value, error = (column_of(both).getField(one) for one in (field, "error"))
-        if not tells:
+        if not in_sql:
             return value
         return functions.when(error.isNotNull(), functions.raise_error(error)).otherwise(value)
 
-    # One column after the other, as the frame may have several of one name.
+    # withColumn instead of select, as the frame may have several columns of one name.
     return (
         frame.withColumn(both, add(array))
-        .withColumn(label, told("label"))
-        .withColumn(distance, told("distance"))
+        .withColumn(label, value_or_error("label"))
+        .withColumn(distance, value_or_error("distance"))
         .drop(both)
     )
 

@@ -1,4 +1,4 @@
-"""The data structures of the paper, on their own: a vantage-point tree and a priority queue."""
+"""The data structures of the paper as public classes: `VPTree` and `ClockQueue`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _STEPS = 8
 
 
 class ClockQueue(PreparedQueue):
-    """Items in order of their keys, where keys may grow but never shrink.
+    """A priority queue whose keys may be increased at any time, but never decreased.
 
-    A grown key leaves the queue's heap out of date, on the optimistic side. `pop` repairs
-    just those stale items that could have been first.
+    Increasing a key costs nothing: its entry in the heap becomes outdated, and is too small. `pop`
+    corrects only those outdated entries that reach the top.
 
     Parameters
     ----------
     keys : array of float64, shape (n,)
-        The key of each item. The queue keeps this very array: raise a key by writing to it.
+        The key of each item. The queue keeps this array: increase a key by writing to it.
 
     Attributes
     ----------
     keys : ndarray
-        The true keys.
+        The current keys.
     examined : int
-        How many items the last `pop` looked at.
+        How many items the last `pop` examined.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class VPTree:
     points : array-like, shape (m, d)
         The items.
     metric : str, default "euclidean"
-        As for `kmeans_plusplus`, by name.
+        The name of a metric, as for `kmeans_plusplus`.
     leaf_size : int, default 16
         Nodes of at most this many items are not split.
 
     Attributes
     ----------
     distance_computations, nodes_visited : int
-        Counted over the building and all queries so far.
+        Totals of the construction and of all queries so far.
 
     References
     ----------
@@ -105,7 +105,7 @@ class VPTree:
                 "triangle inequality that the tree relies on; name a metric, or use kseeds.assign."
             )
         self._prepared = prepare_points(points, metric, name="points")
-        self._exact = self._prepared.exact.copy()  # the caller may change what was passed
+        self._exact = self._prepared.exact.copy()  # a copy, since the caller may change the array
         self._tree = VantageTree(self._prepared.points, self._prepared.metric, leaf_size)
         self.distance_computations = int(self._tree.distances)
         self.nodes_visited = 0
@@ -152,23 +152,23 @@ class VPTree:
             exact, self._exact, metric, underflow.small_squares(squared), labels
         )
         distances[small] = found.values()
-        labels[distances > limits] = -1  # what only looked as if it coincided
+        labels[distances > limits] = -1  # a square that had underflowed to 0
         distances[labels < 0] = np.inf
         return labels, distances
 
 
 def _in_user_units(squared: FloatArray, scale: float) -> FloatArray:
-    with np.errstate(over="ignore", under="ignore"):  # a precision holds no more than it can
+    with np.errstate(over="ignore", under="ignore"):  # distances may overflow or underflow
         distances: FloatArray = np.sqrt(squared) * squared.dtype.type(scale)
     return distances
 
 
 def _just_beyond(radii: npt.NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> FloatArray:
-    """Return the least squared distances that are reported as more than the radii.
+    """Return the smallest squared distances whose rounded square roots exceed the radii.
 
-    The search is strict, so that an item at a radius that was reported as its distance is found.
-    Rounding puts the square of a radius a few steps from there; where distances are so small that
-    they lose digits, many.
+    The search finds items strictly below these limits, hence items at a distance of exactly the
+    radius. The squared radius is a few floating-point steps off; many for distances so small that
+    their squares lose digits, which are bisected.
     """
     zero, infinite = dtype.type(0.0), dtype.type(np.inf)
     with np.errstate(over="ignore", under="ignore"):
@@ -187,13 +187,13 @@ def _just_beyond(radii: npt.NDArray[np.float64], scale: float, dtype: np.dtype[A
 
 
 def _bisected(radii: npt.NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> FloatArray:
-    """Do what `_just_beyond` does: the bits of positive floats are in the order of the floats."""
+    """Bisect for `_just_beyond` over the bits of the floats, which sort as positive floats do."""
     bits = np.dtype(f"i{dtype.itemsize}")
     low = np.zeros(len(radii), dtype=bits)
     high = np.full(len(radii), np.inf, dtype=dtype).view(bits)
     for _ in range(8 * dtype.itemsize):
-        middle = low + (high - low) // 2
-        is_beyond = _in_user_units(middle.view(dtype), scale) > radii
-        low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
+        midpoint = low + (high - low) // 2
+        is_beyond = _in_user_units(midpoint.view(dtype), scale) > radii
+        low, high = np.where(is_beyond, low, midpoint), np.where(is_beyond, midpoint, high)
     squared: FloatArray = high.view(dtype)
     return squared

@@ -39,11 +39,11 @@ def dies_once(part, state, message):
     return task(part, state, inner)
 
 
-def dying_at_catch_up(run, marker):
+def dying_at_update(run, marker):
     """Return the ``run`` of a backend with a process that is lost in the middle of a round."""
 
     def run_dying(self, task, message, keep):
-        if task.__name__ == "catch_up":
+        if task.__name__ == "update":
             return run(self, dies_once, (task, message, marker), keep)
         return run(self, task, message, keep)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kseeds
-from tests.clusters.common import K, N, dying_at_catch_up, whole_numbers
+from tests.clusters.common import K, N, dying_at_update, whole_numbers
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -157,7 +157,7 @@ def test_lost_workers_change_nothing(client, expected, monkeypatch):
     def run_and_kill(self, task, message, keep):
         replies = run(self, task, message, keep)
         steps.append(task.__name__)
-        if task.__name__ == "catch_up" and len(killed) < 2:
+        if task.__name__ == "update" and len(killed) < 2:
             worker = next(iter(client.scheduler_info()["workers"]))
             killed.append(client.run(os.getpid, workers=[worker])[worker])
             os.kill(killed[-1], signal.SIGKILL)
@@ -175,7 +175,7 @@ def test_a_worker_that_dies_at_work_changes_nothing(client, expected, monkeypatc
     X, weights = whole_numbers()
     run, marker = DaskBackend.run, str(tmp_path / "died")
 
-    monkeypatch.setattr(DaskBackend, "run", dying_at_catch_up(run, marker))
+    monkeypatch.setattr(DaskBackend, "run", dying_at_update(run, marker))
     assert seeds_of(da.from_array(X, chunks=500), da.from_array(weights, chunks=500)) == expected
     assert os.path.exists(marker)
 

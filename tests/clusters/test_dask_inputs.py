@@ -91,7 +91,7 @@ def test_dtypes_and_shapes_are_checked_before_any_task(seeder, no_tasks):
         (chunked, da.from_array(weights.astype(str), chunks=40), "sample_weight has dtype <U"),
         (chunked, chunked, "sample_weight has 2 dimensions, not 1"),
         (frame, frame[["w"]], "sample_weight has 2 dimensions, not 1"),
-        (frame[["w"]], "w", "X has no column but sample_weight='w'"),
+        (frame[["w"]], "w", "X has no column besides sample_weight='w'"),
     ]:
         with pytest.raises((TypeError, ValueError)) as caught:
             seeder(rows, 3, sample_weight=weight)

@@ -47,9 +47,9 @@ def refused(function, **keywords):
         ("verbose", "use progress"),
         ("k", "use n_clusters"),
         ("chache", "use cache"),
-        ("n_jobs", "the cluster decides how many threads there are"),
-        ("n_threads", "the cluster decides how many threads there are"),
-        ("algorithm", "there is one algorithm on a cluster"),
+        ("n_jobs", "leave it out, Dask and Spark set the number of threads"),
+        ("n_threads", "leave it out, Dask and Spark set the number of threads"),
+        ("algorithm", "leave it out, there is one algorithm for data in partitions"),
     ],
 )
 def test_seeding(function, title, given, remedy):
@@ -72,10 +72,10 @@ def test_seeding(function, title, given, remedy):
         (*ASSIGNERS[0], "centres", "use centers."),
         (*ASSIGNERS[0], "random_state", "it is a keyword of kmeans_plusplus."),
         (*ASSIGNERS[0], "random_sate", "it takes X, centers, sample_weight, metric, n_threads."),
-        (*ASSIGNERS[1], "n_jobs", "the cluster decides how many threads there are."),
+        (*ASSIGNERS[1], "n_jobs", "leave it out, Dask and Spark set the number of threads."),
         (*ASSIGNERS[1], "sample_weight", "it is a keyword of kseeds.dask.kmeans_plusplus."),
         (*ASSIGNERS[2], "labels", "use label."),
-        (*ASSIGNERS[2], "n_threads", "the cluster decides how many threads there are."),
+        (*ASSIGNERS[2], "n_threads", "leave it out, Dask and Spark set the number of threads."),
     ],
 )  # fmt: skip
 def test_others(function, title, given, remedy):

@@ -12,7 +12,7 @@ import pytest
 
 import kseeds
 from tests.clusters import common
-from tests.clusters.common import K, dying_at_catch_up, one_sentence, whole_numbers
+from tests.clusters.common import K, dying_at_update, one_sentence, whole_numbers
 from tests.clusters.spark_cases import (
     ASSIGNING,
     BAD_ROWS,
@@ -214,7 +214,8 @@ def test_bad_rows_are_refused_in_one_sentence(spark, features, message, monkeypa
         with pytest.raises(Exception, match="cannot be used") as caught:  # a class of Spark's
             labelled.select(column).collect()
         assert str(caught.value) == f"[USER_RAISED_EXCEPTION] {ours} SQLSTATE: P0001"
-    monkeypatch.setattr("kseeds.distributed.spark_backend.TELLS", False)  # as before Spark 4
+    # As before Spark 4.
+    monkeypatch.setattr("kseeds.distributed.spark_backend.SQL_ERRORS_ARE_SHORT", False)
     labelled = kseeds.spark.assign(frame, np.zeros((1, width)), features=features)
     with pytest.raises(Exception, match="cannot be used") as caught:
         labelled.collect()
@@ -359,7 +360,7 @@ def test_a_task_that_dies_changes_nothing(where, request, expected, monkeypatch,
 
     running = request.getfixturevalue(where)
     run, marker = SparkBackend.run, str(tmp_path / "died")
-    monkeypatch.setattr(SparkBackend, "run", dying_at_catch_up(run, marker))
+    monkeypatch.setattr(SparkBackend, "run", dying_at_update(run, marker))
     found = kseeds.spark.kmeans_parallel(
         frame_of(running, 4), K, features=["a", "b", "c"], sample_weight="w", random_state=5
     )
@@ -377,7 +378,7 @@ def test_an_executor_that_is_lost_between_rounds(cluster, expected, monkeypatch)
 
     def run_and_kill(self, task, message, keep):
         replies = run(self, task, message, keep)
-        if task.__name__ == "catch_up" and not killed:
+        if task.__name__ == "update" and not killed:
             places = cluster.sparkContext.parallelize(range(4), 4)
             killed.append(places.map(lambda _: common.executor_of_this_task()).first())
             os.kill(killed[0], signal.SIGKILL)

@@ -48,8 +48,8 @@ def test_the_right_name_is_suggested(function, given, meant, algorithm):
          r"keyword of kmeans_parallel\.$"),
         (kmeans_parallel, {"oversampling_factor": 2}, r"; use oversampling\.$"),
         (kmeans_plusplus, {"bacth": 8}, r"^bacth is unknown to kmeans_plusplus; use batch"),
-        (kmeans_plusplus, {"batch": 8}, r"^batch=8 is an option of algorithm='lazy' only; name "
-         r"that too\.$"),
+        (kmeans_plusplus, {"batch": 8}, r"^batch=8 is an option of algorithm='lazy' only; "
+         r"pass that, too\.$"),
         (kmeans_plusplus, {"queue": True}, r"^queue=True is an option of algorithm='paper' only"),
         (kmeans_parallel, {"strategy": "tree"},
          r"^strategy='tree' is an option of algorithm='fast'"),

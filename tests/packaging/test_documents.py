@@ -60,3 +60,11 @@ def test_links_between_documents_lead_somewhere():
     for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_files_named_by_the_map_of_the_paper_exist():
+    text = (ROOT / "docs" / "paper.md").read_text()
+    named = re.findall(r"`([\w/]+\.py)`", text)
+    assert named
+    for name in named:
+        assert (ROOT / "src" / "kseeds" / name).exists(), name

@@ -185,7 +185,7 @@ def test_trials_succeed_as_often_as_they_should(share):
 def test_ties_of_trials_are_broken_by_further_bits(monkeypatch):
     """With all first bits zero, a share of 0.3 of the smallest step succeeds 0.3 of the time."""
     stream = Stream.from_random_state(5)
-    monkeypatch.setattr(Stream, "_lots", lambda _, __, lo, hi: np.zeros(hi - lo, np.uint16))
+    monkeypatch.setattr(Stream, "_random_bits", lambda _, __, lo, hi: np.zeros(hi - lo, np.uint16))
     share = 0.3 / 65_536
     found = stream.trials(0, 0, 2000, np.full(8, share), lambda rows: np.full(len(rows), share))
     assert abs(len(found) - 600) < 5 * np.sqrt(2000 * 0.3 * 0.7)

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say how to install it."""
+    """Run the command line; exit with a hint if its packages are not installed."""
     try:
         try:
             from kseeds.cli.commands import app
@@ -18,6 +18,6 @@ def main() -> None:
                 "run: pip install 'kseeds[cli]'"
             )
         app()
-    except KeyboardInterrupt:  # before or after a command; commands see to it themselves
+    except KeyboardInterrupt:  # outside a command; commands handle it themselves
         sys.stderr.write("kseeds: interrupted.\n")
         sys.exit(130)

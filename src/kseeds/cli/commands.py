@@ -1,4 +1,4 @@
-"""What the commands take and print; they delegate to the library."""
+"""The commands: their options and their output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 import kseeds
+from kseeds.cli.errors import reporting_errors, say
 from kseeds.cli.picture import check_picture, draw_seeds
 from kseeds.cli.reading import kind_of, read_rows
-from kseeds.cli.refusals import refusing, say
 from kseeds.cli.writing import check_names, check_target, row_column, write_seeds
 from kseeds.results import Seeding
 
@@ -25,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-# File names are shown as they are, whatever brackets and colons they hold.
+# File names are printed as they are: brackets and colons are not markup.
 _out = Console(markup=False, emoji=False)
 
 METHODS = {"plusplus": kseeds.kmeans_plusplus, "parallel": kseeds.kmeans_parallel}
@@ -48,16 +48,16 @@ def _root(
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(help="Points to make.", min=10)] = 20_000,
-    k: Annotated[int, typer.Option("-k", "--clusters", help="Seeds to draw.", min=1)] = 50,
+    rows: Annotated[int, typer.Option(help="Number of points.", min=10)] = 20_000,
+    k: Annotated[int, typer.Option("-k", "--clusters", help="Number of seeds.", min=1)] = 50,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="Where to put the picture: .png, .jpg, .pdf or .svg."),
+        typer.Option("-o", "--output", help="The picture: .png, .jpg, .pdf or .svg."),
     ] = Path("kseeds-demo.png"),
-    random_state: Annotated[int, typer.Option(help="Seed of the randomness.", min=0)] = 0,
+    random_state: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
 ) -> None:
-    """Make a data set, seed it, show what that cost against the plain algorithm, and draw it."""
-    with refusing():
+    """Seed a synthetic data set, compare the cost of all algorithms, and draw a picture."""
+    with reporting_errors():
         check_picture(output)
         X = _blobs(rows, random_state)
         _out.print(f"{rows:,} points in two dimensions, {k} seeds\n")
@@ -67,17 +67,16 @@ def demo(
 
 
 def _compare(X: Any, k: int, random_state: int) -> Seeding:
-    """Print what every algorithm costs; return seeds of the default one."""
+    """Print the cost of every algorithm; return seeds of the default one."""
     table = Table(
-        "method", "algorithm", "distances", "of naive", "seconds", "potential", "its seconds"
+        "method", "algorithm", "distances", "% of naive", "seconds", "potential", "seconds for it"
     )
     drawn: Seeding | None = None
     for name, function in METHODS.items():
         algorithms = ("naive", "paper", "lazy" if name == "plusplus" else "fast")
         found = {}
         for algorithm in algorithms:
-            # A first call loads the compiled kernels, so that the one shown is what the rest of
-            # a session sees.
+            # The first call loads the compiled kernels; the second is shown.
             for _ in range(2):
                 seeding = function(X, k, random_state=random_state, algorithm=algorithm)
                 potential, seconds = _potential(seeding)
@@ -105,40 +104,40 @@ def seed(
     file: Annotated[
         Path, typer.Argument(help="Rows to seed: .npy, .csv (UTF-8, commas) or .parquet.")
     ],
-    k: Annotated[int, typer.Option("-k", "--clusters", help="Seeds to draw.")],
+    k: Annotated[int, typer.Option("-k", "--clusters", help="Number of seeds.")],
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
-            help="Where to write the seeds: .npy, .csv or .parquet. A .csv or .parquet file "
-            "begins with the column row, their row numbers; if the data has a column of that "
-            "name, it is called row_number.",
+            help="The output file: .npy, .csv or .parquet. The first column of a .csv or .parquet "
+            "file is row, the row number of each seed; it is called row_number if the data has a "
+            "column row.",
         ),
     ] = None,
     indices: Annotated[
         Path | None,
         typer.Option(
-            help="Where to write the row numbers of the seeds alone, counted from 0: .npy, .csv "
-            "or .parquet."
+            help="A second output file, for the row numbers of the seeds only, counted from 0: "
+            ".npy, .csv or .parquet."
         ),
     ] = None,
     method: Annotated[str, typer.Option(help="plusplus or parallel.")] = "plusplus",
-    algorithm: Annotated[str, typer.Option(help="How to draw; auto takes the fastest.")] = "auto",
-    metric: Annotated[str, typer.Option(help="The distance.")] = "euclidean",
+    algorithm: Annotated[
+        str, typer.Option(help="By default the fastest; see the README.")
+    ] = "auto",
+    metric: Annotated[str, typer.Option(help="The distance; see the README.")] = "euclidean",
     weights: Annotated[
         str | None,
-        typer.Option(
-            help="Name of the column that holds the weights; it is not written to the output."
-        ),
+        typer.Option(help="Name of the column of weights; it is not written to the output."),
     ] = None,
     header: Annotated[
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether the first line of a .csv file names the columns. If left out: names "
-            "do, values do not, 0,1,2,... does (as pandas writes); stderr says which, unless all "
-            "are names.",
+            help="Whether the first line of a .csv file is a header. By default it is one if it "
+            "has names or is 0,1,2,... (as pandas writes), and a row if it has values only; "
+            "stderr says which, unless all are names.",
             show_default=False,
         ),
     ] = None,
@@ -146,23 +145,23 @@ def seed(
         bool,
         typer.Option(
             "--potential",
-            help="Also show the potential (inertia), which takes a comparison of the rows with "
+            help="Also show the potential (inertia); takes extra time, to compare all rows with "
             "the seeds.",
         ),
     ] = False,
     random_state: Annotated[
-        int | None, typer.Option(help="Seed of the randomness; fresh when left out.")
+        int | None, typer.Option(help="Random seed; by default a new one each time.")
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
 ) -> None:
     """Draw seeds for the rows of a file and write them, with their row numbers.
 
-    Files are written whole or not at all, and never over the input. Exit codes: 0 done,
-    1 refused, 2 wrong usage, 130 interrupted.
+    Files are written completely or not at all, and never over the input. Exit codes: 0 success,
+    1 error, 2 wrong usage, 130 interrupted.
     """
     if method not in METHODS:
         raise typer.BadParameter(f"{method!r} is unknown; use plusplus or parallel.")
-    with refusing():
+    with reporting_errors():
         if output is not None:
             check_target(output, file)
         if indices is not None:
@@ -200,7 +199,7 @@ def seed(
 
 
 def _where_row_numbers(columns: list[str], output: Path | None, indices: Path | None) -> str:
-    """Say where the row numbers went."""
+    """Return where the row numbers were written."""
     places = []
     if output is not None and kind_of(output) != ".npy":
         places.append(f"column {row_column(columns)}")
@@ -210,22 +209,22 @@ def _where_row_numbers(columns: list[str], output: Path | None, indices: Path | 
 
 
 def _potential(seeding: Seeding) -> tuple[float, float]:
-    """Return the potential, and the seconds that it took: not part of those of the seeding."""
+    """Return the potential and the seconds it took, which ``seeding.seconds`` does not include."""
     started = time.perf_counter()
     try:
         value = seeding.potential
-    except RuntimeError as error:  # the file changed under us
+    except RuntimeError as error:  # the file was changed in the meantime
         raise ValueError(str(error)) from error
     return value, time.perf_counter() - started
 
 
 def _printable(path: Path) -> str:
-    """Return a path as the terminal can show it; file names may hold any bytes."""
+    """Return a path in the encoding of the terminal; file names may contain any bytes."""
     return str(path).encode(_out.encoding, "backslashreplace").decode(_out.encoding)
 
 
 def _blobs(rows: int, random_state: int) -> Any:
-    """Return round clusters of different sizes on a plane."""
+    """Return Gaussian clusters of different sizes and spreads in the plane."""
     rng = np.random.default_rng(random_state)
     centers = rng.uniform(-10, 10, size=(25, 2))
     spread = rng.uniform(0.1, 0.8, size=25)

@@ -1,4 +1,4 @@
-"""Reading .csv files: is the first line a header, and what is wrong where one cannot be read."""
+"""Reading of .csv files, and the decision whether the first line is a header."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import csv as plain_csv
 from pathlib import Path
 from typing import Any
 
-from kseeds.cli.refusals import reason, shortened
+from kseeds.cli.errors import reason, shortened
 
 _LONGEST_FIELD = 2**31 - 1
 _BLOCK = 1 << 20
 
 
 def read_csv(path: Path, header: bool | None) -> tuple[Any, list[str]]:
-    """Return the rows as an Arrow table, and notes on what was decided about the first line.
+    """Return the rows as an Arrow table, and notes for the user about the first line.
 
     Parameters
     ----------
     path : Path
         The file.
     header : bool or None
-        Whether the first line names the columns; None to decide by what it holds.
+        Whether the first line is a header; None to decide by its contents.
     """
     first = _first_line(path)
     notes = []
@@ -40,11 +40,10 @@ def read_csv(path: Path, header: bool | None) -> tuple[Any, list[str]]:
 
 
 def decide_header(fields: list[str]) -> tuple[bool, str | None]:
-    """Return whether a first line is a header, and what to tell the user unless it is plain.
+    """Return whether a first line is a header, and a note for the user if that is ambiguous.
 
-    Names are a header; values are a row. The numbers from 0 are the names that pandas gives
-    columns without names, so they are a header. Whoever wrote a line that could be either must
-    be told, or a row could be lost or made up without a word.
+    Names are a header; values are a row. The numbers 0, 1, 2, … are a header, too: pandas writes
+    them for columns without names. A wrong guess would silently lose or add a row, hence the note.
     """
     from pyarrow import csv
 
@@ -62,7 +61,7 @@ def decide_header(fields: list[str]) -> tuple[bool, str | None]:
 
 
 def _is_value(text: str, spelled: set[str]) -> bool:
-    """Tell whether a field would be read as a number or is one of the ``spelled`` values."""
+    """Return whether a field is a number or one of the ``spelled`` values."""
     text = text.strip()
     if text in spelled:
         return True
@@ -70,11 +69,11 @@ def _is_value(text: str, spelled: set[str]) -> bool:
         float(text)
     except ValueError:
         return False
-    return "_" not in text  # Python's spelling, but no file's
+    return "_" not in text  # Python accepts 1_000, .csv readers do not
 
 
 def _first_line(path: Path) -> list[str]:
-    """Return the fields of the first line that is not empty."""
+    """Return the fields of the first non-empty line."""
     before = plain_csv.field_size_limit(_LONGEST_FIELD)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -93,7 +92,7 @@ def _first_line(path: Path) -> list[str]:
 
 
 def _parse(path: Path, names: list[str] | None) -> Any:
-    """Return the table, or None if there is nothing after the header."""
+    """Return the table, or None if there are no lines after the header."""
     from pyarrow import ArrowInvalid, csv
 
     size = path.stat().st_size
@@ -107,7 +106,7 @@ def _parse(path: Path, names: list[str] | None) -> Any:
                 f"{path} is not UTF-8 text ({reason(error)}); save it as UTF-8."
             ) from error
         except ArrowInvalid as error:
-            # Either of these may mean a line longer than a block.
+            # Either may be caused by a line longer than a block.
             small = "straddl" in str(error) or "Empty CSV" in str(error)
             if small and block < min(size, _LONGEST_FIELD):
                 block = min(16 * block, _LONGEST_FIELD)
@@ -122,7 +121,7 @@ def _parse(path: Path, names: list[str] | None) -> Any:
 
 
 def _place_of_error(path: Path, options: dict[str, Any]) -> ValueError | None:
-    """Return the error of a reading in one thread, which alone counts the lines."""
+    """Return the error of reading with one thread, which includes the line number."""
     from pyarrow import csv
 
     try:

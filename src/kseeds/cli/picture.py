@@ -1,4 +1,4 @@
-"""A picture of points and seeds."""
+"""The picture of `kseeds demo`: points and seeds."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MOST_POINTS = 50_000
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a path that no picture could be written to, before anything is drawn."""
-    import matplotlib  # noqa: F401  (missing it must show before the work)
+    """Raise before the seeding if the picture could not be written."""
+    import matplotlib  # noqa: F401  (fails before the work if missing)
 
     check_target(path, kinds=_KINDS)
 
@@ -37,7 +37,7 @@ def draw_seeds(X: Any, seeding: Seeding, path: Path) -> None:
         seeding.centers[:, 0], seeding.centers[:, 1], s=60, c="white", edgecolors="black",
         linewidths=1.2, label="seeds",
     )  # fmt: skip
-    axes.set_title(f"{len(seeding.centers)} seeds of {len(X):,} points, each row by its nearest")
+    axes.set_title(f"{len(seeding.centers)} seeds of {len(X):,} points, coloured by nearest seed")
     axes.set_aspect("equal")
     axes.legend(loc="upper right")
     figure.tight_layout()

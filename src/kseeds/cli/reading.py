@@ -1,4 +1,4 @@
-"""Reading rows from .npy, .csv and .parquet files; nothing in them is ever unpickled."""
+"""Reading of .npy, .csv and .parquet files; nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kseeds.cli.csv_files import read_csv
-from kseeds.cli.refusals import reason, shortened
+from kseeds.cli.errors import reason, shortened
 
 KINDS = (".npy", ".csv", ".parquet")
 _ARCHIVE = "is an .npz archive, not a single array; save one of its arrays with np.save."
@@ -17,18 +17,18 @@ _ARCHIVE = "is an .npz archive, not a single array; save one of its arrays with 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a file.
+    """The contents of a file.
 
     Attributes
     ----------
     values : ndarray or Arrow table
         The coordinates: every column but the weights.
     weights : Arrow column or None
-        The column of the weights, if one was named.
+        The column of weights, if one was named.
     columns : list of str
         The names of the coordinates; a name may appear twice.
     notes : list of str
-        What a user should be told about how the file was read.
+        Notes for the user on how the file was read.
     """
 
     values: Any
@@ -57,8 +57,7 @@ def read_rows(path: Path, weights: str | None = None, header: bool | None = None
     weights : str, optional
         The name of the column that holds the weights.
     header : bool, optional
-        Whether the first line of a .csv file names the columns; decided by its looks if left
-        out.
+        Whether the first line of a .csv file is a header; by default decided by its contents.
     """
     if path.suffix.lower() == ".npz":
         raise ValueError(f"{path} {_ARCHIVE}")
@@ -87,7 +86,7 @@ def read_rows(path: Path, weights: str | None = None, header: bool | None = None
 
 
 def _read_npy(path: Path, weights: str | None) -> Rows:
-    """Map an array; by the format's own reader, since np.load also opens archives and pickles."""
+    """Memory-map an array; not with np.load, which also opens archives and pickles."""
     if weights is not None:
         raise ValueError(
             f"--weights {weights} names a column, but {path} has none; use .csv or .parquet."
@@ -128,7 +127,7 @@ def _read_parquet(path: Path) -> tuple[Any, list[str]]:
     try:
         if path.is_dir():
             table = parquet.read_table(path)
-        else:  # may have two columns of one name, which only this reader accepts
+        else:  # the only reader that accepts two columns of one name
             with parquet.ParquetFile(path) as file:
                 table = file.read()
     except (ArrowException, OSError) as error:
@@ -145,7 +144,7 @@ def _read_parquet(path: Path) -> tuple[Any, list[str]]:
 
 
 def _position(path: Path, table: Any, weights: str) -> int:
-    """Return where the column of the weights stands."""
+    """Return the position of the column of weights."""
     found = [c for c, name in enumerate(table.column_names) if name == weights]
     if not found:
         names = shortened(", ".join(table.column_names))
@@ -158,9 +157,9 @@ def _position(path: Path, table: Any, weights: str) -> int:
 
 
 def _check_column(path: Path, name: str, column: Any) -> None:
-    """Refuse what is certainly not numbers, by the name of its column and where it is.
+    """Reject text columns and empty columns, naming the column and the row.
 
-    Rarer types (dates, lists) are left to the library, which knows what it can use.
+    Other types (dates, lists) are rejected by the library.
     """
     from pyarrow import types
 

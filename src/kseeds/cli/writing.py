@@ -1,4 +1,4 @@
-"""Writing seeds: checked before the work, and a whole file or none after it."""
+"""Writing of the seeds: paths are checked before the work, files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from kseeds.cli.errors import reason
 from kseeds.cli.reading import KINDS, kind_of
-from kseeds.cli.refusals import reason
 from kseeds.results import Seeding
 
 
 def check_target(path: Path, *others: Path, kinds: tuple[str, ...] = KINDS) -> None:
-    """Refuse a path that could not be written later, or is one of the ``others``.
+    """Reject a path that cannot be written, or is one of the ``others``.
 
-    No one should wait for seeds that then cannot be kept.
+    Called before the seeding, so that no result is lost for want of a file.
     """
     kind = kind_of(path, kinds)
     real = Path(os.path.realpath(path))
@@ -45,11 +45,11 @@ def check_target(path: Path, *others: Path, kinds: tuple[str, ...] = KINDS) -> N
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {reason(error)}.") from error
     if kind in (".csv", ".parquet"):
-        import pyarrow  # noqa: F401  (missing it must show before the work)
+        import pyarrow  # noqa: F401  (fails before the work if missing)
 
 
 def check_names(path: Path, source: Path, columns: list[str]) -> None:
-    """Refuse names that a file of this kind cannot hold."""
+    """Reject column names that a file of this kind cannot have."""
     twice = [name for name, count in Counter(columns).items() if count > 1]
     if twice and kind_of(path) == ".parquet":
         raise ValueError(
@@ -59,7 +59,7 @@ def check_names(path: Path, source: Path, columns: list[str]) -> None:
 
 
 def row_column(taken: list[str]) -> str:
-    """Return the name of the column of row numbers: "row", or one that is free."""
+    """Return the name of the column of row numbers: "row", or another if that is taken."""
     if "row" not in taken:
         return "row"
     name, number = "row_number", 1
@@ -77,13 +77,13 @@ def write_seeds(
     Parameters
     ----------
     seeding : Seeding
-        What was drawn.
+        The seeds.
     columns : list of str
         The names of the coordinates.
     output : Path or None
-        Where the coordinates go; .csv and .parquet files have the row numbers, too.
+        The file of the coordinates; .csv and .parquet files have the row numbers, too.
     indices : Path or None
-        Where the row numbers go alone.
+        The file of the row numbers only.
     """
     rows = seeding.indices
     with contextlib.ExitStack() as stack:
@@ -116,17 +116,17 @@ def _write_table(file: BinaryIO, kind: str, arrays: list[Any], names: list[str])
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` when it is complete, and only then.
+    """Open a temporary file that replaces ``path`` once it is complete.
 
-    Whatever goes wrong before, an older file at ``path`` stays as it is and nothing else is
-    left in the folder.
+    If anything fails before that, an older file at ``path`` is unchanged and the temporary file
+    is removed.
     """
-    real = Path(os.path.realpath(path))  # a link keeps leading to what it led to
+    real = Path(os.path.realpath(path))  # the target of a link is replaced, not the link
     try:
         with _terminable(), _beside(real) as (file, temporary):
             yield file
             file.flush()
-            _settle(file)
+            _sync(file)
             file.close()
             if real.exists():
                 shutil.copymode(real, temporary)
@@ -140,25 +140,25 @@ def _beside(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
     """Open a temporary file in the folder of ``path``; remove it unless it was renamed."""
     temporary = path.parent / f".kseeds-{secrets.token_hex(8)}.tmp"
     try:
-        # Not tempfile, which would give the file its own, narrower rights.
+        # Not tempfile, which would restrict the permissions.
         with open(temporary, "xb") as file:
             yield file, temporary
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _settle(file: BinaryIO) -> None:
-    """Wait until the file is on the disk, so that a crash cannot leave a name without content."""
+def _sync(file: BinaryIO) -> None:
+    """Flush the file to disk, so that a crash cannot leave an empty file under its final name."""
     try:
         os.fsync(file.fileno())
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system can
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system supports it
             raise
 
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM unwind while a file is written, so that nothing is left behind."""
+    """Make SIGTERM raise SystemExit, so that the temporary file is removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,1 +1,1 @@
-"""What a distance is: one record a metric, the reference in NumPy, the same compiled."""
+"""Distances: one record per metric, the reference in NumPy, and the same compiled."""

@@ -1,4 +1,4 @@
-"""Dissimilarities by a user's function: what it may return, and the error if it does not."""
+"""Metrics that are functions of the user: their calls, and checks of what they return."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def _answers(
     if hasattr(function, "py_func") and len(points):  # compiled by Numba: so is the loop
         from kseeds.distances.by_function_kernels import distances_by_function
 
-        # Asked once from here: the compiler says what is wrong with a loop at length, but not
-        # that the function returned something else than a number.
+        # Called once from Python first: an error of the compiled loop would not say that the
+        # function returned something else than a number.
         _check_kinds([function(points[0], center)], points, center, function)
         found = np.empty(len(points))
-        for lo in range(0, len(points), _ROWS):  # between blocks there may be an interrupt
+        for lo in range(0, len(points), _ROWS):  # Ctrl-C is noticed between blocks
             hi = lo + _ROWS
             distances_by_function(function, points[lo:hi], center, found[lo:hi])
         return found
@@ -77,7 +77,7 @@ def _check_kinds(
 
 
 def _is_number(answer: Any) -> bool:
-    """Tell whether an object that is no number of Python's is one all the same."""
+    """Return whether an object of another type than Python's numbers is a single real number."""
     if isinstance(answer, (str, bytes, np.ma.MaskedArray)):
         return False
     try:

@@ -1,7 +1,6 @@
-"""Where points go before distances are computed: unit vectors, or places on the globe.
+"""Embeddings: some metrics map rows to other points first, such as unit vectors.
 
-An embedding also says which rows it takes: a zero vector has no direction, and two columns of
-degrees are no latitude and longitude.
+An embedding also checks its domain: a zero vector has no direction, and degrees are not radians.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ _CHECKED_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Embedding:
-    """How rows become the points that kernels see.
+    """How rows are mapped to the points that kernels compute with.
 
     Attributes
     ----------
     points : callable
-        Makes the points of rows.
+        Returns the points of rows.
     check : callable
-        Refuses rows that have no such point; is given the rows, the name of the argument that
-        holds them, and the name of the metric.
+        Rejects rows outside the domain; its arguments are the rows, the name of the user's
+        argument, and the name of the metric.
     columns : int or None
-        How many columns the points have; None for as many as the rows.
+        How many columns the points have; None if as many as the rows.
     """
 
     points: Callable[[Values], Values]
@@ -43,10 +42,10 @@ class Embedding:
 
 
 def _unit_vectors(values: Values) -> Values:
-    """Return rows divided by their length.
+    """Return rows divided by their norms.
 
     They are divided by their largest entry first: that keeps squares from overflowing, and rows
-    of exactly the same direction have the same quotients, hence the same unit vectors.
+    that are exact multiples of each other get the same quotients, hence the same unit vectors.
     """
     unit = room_for(values, values.shape, values.dtype)
     for lo in range(0, len(values), _ROWS):
@@ -93,7 +92,7 @@ def _check_latitudes(values: Values, name: str, metric: str) -> None:
         row, column = (int(at[0]) for at in np.nonzero(beyond))
         row += lo
         raise ValueError(
-            f"{name} has {values[row, column]} at row {row}, column {column}, which is no "
+            f"{name} has {values[row, column]} at row {row}, column {column}, which is not a "
             f"{('latitude', 'longitude')[column]} in radians; convert degrees with "
             "numpy.radians."
         )

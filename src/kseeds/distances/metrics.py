@@ -1,8 +1,8 @@
-"""The metrics by name: how data is made ready for them, and how far to trust a distance.
+"""The table of metrics: one record each, with its embedding, its kernel and its rounding error.
 
-A metric is an embedding and a kernel: a haversine distance is the arc between two points of the
-unit sphere, so latitude and longitude become unit vectors once and share the kernel of the angular
-metric. Everything inside works on *squared* distances of prepared points.
+A haversine distance, say, is the arc between two points of the unit sphere: latitude and longitude
+are embedded as unit vectors once, and share the kernel of the angular metric. All code inside
+works on *squared* distances of prepared points.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Dissimilarity: TypeAlias = Callable[[FloatArray, FloatArray], float]
 
 
 class Family(IntEnum):
-    """The distance kernels."""
+    """The distance kernels: which function computes the distance of two prepared points."""
 
     EUCLIDEAN = 0
     MANHATTAN = 1
@@ -38,33 +38,33 @@ class Family(IntEnum):
 
 
 SAME_DIRECTION = 4.0
-"""Unit vectors closer than this many eps are the same direction: rounding put them apart."""
+"""Unit vectors that differ by at most this many eps differ by rounding only."""
 
 
 Kind: TypeAlias = Family | Dissimilarity
-"""What plain NumPy code needs to compute a distance."""
+"""What the NumPy code needs to compute a distance: a family, or the user's function."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric: all that is particular to it.
+    """All that is particular to a metric.
 
     Attributes
     ----------
     family : Family
         Which kernel computes it.
     embedding : Embedding or None
-        What rows become before the kernel sees them; None if they stay as they are.
+        How rows are mapped to points before the kernel; None if they are used as they are.
     slack : float
-        How far rounding moves a distance beside what the kernel itself rounds, in eps: unit
-        vectors are unit only up to rounding.
+        Absolute rounding error of a distance beyond that of the kernel itself, in eps: the norms
+        of unit vectors are 1 only up to rounding.
     snap : float
-        Up to this many eps a distance may be rounding of the embedding only. Such distances are
-        small, not 0, in the kernels; so mass that may be nothing else is not drawn from, and
-        `kseeds.distances.underflow`, which draws instead, takes them to be 0.
+        Distances of up to this many eps may be nothing but rounding of the embedding. In the
+        kernels they are small, not 0. So when Σ w·α² may consist of nothing else, the kernels stop,
+        and `kseeds.methods.completion` goes on with distances that take them to be 0.
     shows_bad_values : bool
-        Whether a NaN, an infinity or an overflow anywhere makes a distance NaN or infinite: then
-        values need not be checked before.
+        Whether every NaN, infinity or overflow makes the distance NaN or infinite; then values
+        need not be checked beforehand.
     """
 
     family: Family
@@ -88,15 +88,15 @@ _FUNCTION = Definition(Family.CALLABLE)
 
 
 def definition_of(metric: str | Dissimilarity) -> Definition:
-    """Return what is particular to a metric; a function may have the name of one of ours."""
+    """Return the record of a metric; a function has its own, whatever its name."""
     return _FUNCTION if callable(metric) else METRICS[metric]
 
 
-# Squares must neither overflow nor vanish. Inside these exponents of the largest value no
+# Squares must neither overflow nor underflow. Inside these exponents of the largest value no
 # scaling is needed; outside, the data is multiplied by a power of two, which is exact.
 _SAFE_EXPONENTS = {np.dtype(np.float32): (-20, 40), np.dtype(np.float64): (-300, 400)}
 _LARGEST_SHIFT = {np.dtype(np.float32): 120, np.dtype(np.float64): 1000}
-"""Powers of two that the precision of the data holds itself, and so does their reciprocal."""
+"""Exponents of powers of two that, like their reciprocals, are normal numbers of the precision."""
 
 
 @dataclass(frozen=True)
@@ -106,15 +106,15 @@ class Metric:
     Attributes
     ----------
     name : str
-        What the user asked for.
+        The name that the user passed, or that of the function.
     family : Family
         Which kernel computes it.
     relative, absolute : float
         Rounding slack on a distance. If a bound derived from the triangle inequality holds
         with this much to spare, it holds for the *computed* distances too, so that rounding
-        can only cost a distance, never change a result.
+        can only cost an extra distance computation, never change a result.
     function : callable or None
-        The user's function, where the metric is one.
+        The user's function, if the metric is one.
     scale : float
         Distances of the prepared points times this are distances of the user's points.
     """
@@ -128,21 +128,21 @@ class Metric:
 
     @property
     def given(self) -> str | Dissimilarity:
-        """What the user gave: a function may have any name, also that of a metric of ours."""
+        """The ``metric`` argument of the user: a name, or a function (whose name may be any)."""
         return self.name if self.function is None else self.function
 
     @property
     def definition(self) -> Definition:
-        """What is particular to the metric, whatever the data."""
+        """The record of the metric, which does not depend on the data."""
         return definition_of(self.given)
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the kernels see other points than the user's, not just scaled ones."""
+        """Whether the kernels work on embedded points, not just on scaled rows."""
         return self.definition.embedding is not None
 
     def snap(self, dtype: np.dtype[Any]) -> float:
-        """Return the distance up to which points of a precision are taken to coincide."""
+        """Return the distance up to which points of this precision are taken to coincide."""
         return self.definition.snap * float(np.finfo(dtype).eps)
 
     @property
@@ -157,7 +157,7 @@ class Metric:
 
 
 def factor_for(dtype: np.dtype[Any], largest: float) -> float:
-    """Return the power of two that makes squares of values up to ``largest`` safe; mostly 1."""
+    """Return the power of two to scale by so that squares are safe; 1 for ordinary values."""
     low, high = _SAFE_EXPONENTS[dtype]
     exponent = math.frexp(largest)[1]
     if largest == 0.0 or low <= exponent <= high:
@@ -186,7 +186,7 @@ def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tup
 
 
 def prepare(metric: str | Dissimilarity, points: FloatArray, factor: float) -> FloatArray:
-    """Return the points the kernels work on; ``points`` itself where nothing is to be done."""
+    """Return the points that kernels work on: embedded, scaled, or ``points`` itself."""
     embedding = definition_of(metric).embedding
     if embedding is not None:
         return embedding.points(points)
@@ -206,7 +206,7 @@ def prune_limits(metric: Metric, squared_distances: FloatArray) -> FloatArray:
     between = np.sqrt(squared_distances.astype(np.float64))
     half = np.maximum(0.5 * ((1.0 - metric.relative) * between - metric.absolute), 0.0)
     limits = (half * half).astype(squared_distances.dtype)
-    # The conversion may round up: one step down undoes that. Zero stays: α = 0 never improves.
+    # The conversion may round up; one step down undoes that. 0 stays 0: α = 0 cannot decrease.
     zero = squared_distances.dtype.type(0.0)
     safe: FloatArray = np.maximum(np.nextafter(limits, zero), zero)
     return safe

@@ -1,6 +1,6 @@
-"""The squared distance of two rows, for every family of `kseeds.distances.reference`, compiled.
+"""The compiled squared distance of two rows, bit for bit that of `kseeds.distances.reference`.
 
-The order of summing is that of `kseeds.simd.lane_order`.
+The order of summation is that of `kseeds.simd.lane_order`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def squared_distance(A: Any, i: int, B: Any, j: int, family: Any) -> Any:
 
 @kernel
 def _other_squared_distance(A: Any, i: int, B: Any, j: int, family: int) -> Any:
-    """Compute the metrics that are too long to be compiled into every caller."""
+    """Compute the other families; not inlined, because their code is long."""
     if family == _MANHATTAN:
         total = _sum_of_abs(A, i, B, j)
         return total * total

@@ -1,8 +1,6 @@
-"""Squared distances in plain NumPy: what a distance is, to the last bit.
+"""Squared distances in plain NumPy: the definition that every kernel reproduces bit for bit.
 
-This is the definition that all compiled kernels reproduce bit for bit, whether they hold rows,
-centres or both as columns: the order in which the coordinates are summed is that of
-`kseeds.simd.lane_order`.
+The order in which the coordinates are summed is that of `kseeds.simd.lane_order`.
 """
 
 from __future__ import annotations
@@ -29,16 +27,16 @@ ARCSINE = (
     0.16666666666666702,
     1.0,
 )
-"""Chebyshev fit of asin(√z)/√z for z up to sin²(π/8), the highest power first; errs by 2e-19."""
+"""Chebyshev fit of asin(√z)/√z for z ≤ sin²(π/8), highest power first; error 2e-19."""
 
 _ROWS = 2048
-"""Rows a time, so that the temporaries stay in cache."""
+"""Rows processed at a time, so that temporaries stay in cache."""
 
 
 def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> FloatArray:
     """Return the squared distance of every row of ``points`` to ``center``.
 
-    There may also be one centre for each row, unless the metric is a function.
+    ``center`` may also hold one centre per row, unless the metric is a function.
 
     Examples
     --------
@@ -76,10 +74,10 @@ def _chebyshev(points: FloatArray, center: FloatArray) -> FloatArray:
 
 
 def _arc(points: FloatArray, center: FloatArray) -> FloatArray:
-    """Return squared arcs of the unit sphere.
+    """Return squared arcs on the unit sphere.
 
-    Beyond a right angle the arc is taken from the antipode, where the chord says it to full
-    precision (the arcsine is ill-conditioned at 1).
+    Beyond a right angle the arc is π minus that to the antipode, whose chord is short (the
+    arcsine is ill-conditioned at 1).
     """
     chord2 = _euclidean(points, center)
     snap = (SAME_DIRECTION * np.finfo(chord2.dtype).eps) ** 2
@@ -101,16 +99,17 @@ _SQUARED = {
     Family.CHEBYSHEV: _chebyshev,
     Family.ARC: _arc,
 }
-"""What each family computes; the compiled form is `kseeds.distances.pair_kernels`."""
+"""The function of each family; the compiled forms are in `kseeds.distances.pair_kernels`."""
 
 
 def arc_of(chord2: Any) -> Any:
-    """Return the arc over a squared chord of at most 2, of the unit sphere.
+    """Return the arc of the unit sphere over a squared chord of at most 2.
 
-    2·asin(c/2), with the angle halved once more to make a short polynomial do: t = sin(arc/4).
-    The arcsines of NumPy and of the C library differ in the last bit, from machine to machine
-    too. Here are only operations that IEEE 754 rounds correctly, so plain and compiled code,
-    which shares this function, agree everywhere. Errs by less than two units in the last place.
+    2·asin(c/2), with the angle halved once more so that a short polynomial suffices: t =
+    sin(arc/4). The arcsines of NumPy and of C libraries differ in the last bit, also from machine
+    to machine. This uses only operations that IEEE 754 rounds correctly, so plain and compiled
+    code, which share this function, agree everywhere. The error is below two units in the last
+    place.
     """
     half2 = 0.25 * chord2
     t = np.sqrt(half2 / (2.0 * (1.0 + np.sqrt(1.0 - half2))))

@@ -1,9 +1,9 @@
-"""Distances whose squares would vanish: computed with care, for the few rows that need it.
+"""Distances whose squares underflow, for the few rows that need them.
 
-Everything fast works on squared distances, which underflow when a distance is less than the
-square root of the smallest number of its precision: the rows then look as if they coincided. The
-data as a whole is scaled so that this does not happen, but within one data set distances may
-differ by more than a precision holds. Here differences are scaled first, row by row.
+The kernels work on squared distances, which underflow for distances below the square root of the
+smallest number of their precision: such rows look as if they coincided. The data is scaled as a
+whole to avoid this, but one data set may contain distances of a wider range than the squares of
+its precision. Here every difference is scaled on its own before it is squared.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from kseeds.distances.reference import squared_distances
 from kseeds.runtime.threads import blocks_of
 
 _SMALL_SQUARE = {np.dtype(np.float32): 2.0**-100, np.dtype(np.float64): 2.0**-960}
-"""Squared distances below this may have lost digits, or all of them, to underflow."""
+"""Squared distances below this may have lost digits to underflow, or be 0 because of it."""
 
 _LEAST_MASS = {np.dtype(np.float32): 2.0**-100, np.dtype(np.float64): 2.0**-900}
 
 _TRUE_TO_ROUNDED = 2.0**16
-"""How many times the mass that rounding alone can make up must be left to draw from it."""
+"""Σ w·α² must exceed what rounding alone can contribute by this factor to be drawn from."""
 
 _ENTRIES = 1 << 18
 _NEVER = -(1 << 20)
@@ -35,7 +35,7 @@ _NEVER = -(1 << 20)
 def least_mass(
     squared: FloatArray, weights: npt.NDArray[np.float64] | None, metric: Metric
 ) -> float:
-    """Return the Σ w·α² below which underflow or rounding may have left little of it true."""
+    """Return the Σ w·α² below which underflow or rounding may dominate it."""
     in_doubt = squared.dtype == np.float64 and weights is not None and len(squared)
     largest = float(squared.max()) if in_doubt else 1.0
     total_weight = float(len(squared)) if weights is None else float(weights.sum())
@@ -47,31 +47,31 @@ def least_mass_for(
 ) -> float:
     """Return the same, for squared distances of up to ``largest``.
 
-    Errors of underflow are below w·2⁻¹⁴⁹ a row in single and w·2⁻¹⁰⁷⁴ in double precision, and
-    the largest weight is at least 1; so above this sum they are of no account. Weights of less
-    than 2⁻¹⁰²² lose digits themselves, which counts where squares are large.
+    Errors of underflow are below w·2⁻¹⁴⁹ per row in single and w·2⁻¹⁰⁷⁴ in double precision, and
+    the largest weight is at least 1; so they are negligible in any sum above this one. Weights
+    below 2⁻¹⁰²² lose digits themselves, which matters where squares are large.
 
-    Where points that should coincide are up to ``metric.snap`` apart, all rows together have up to
-    the mass of that; a multiple of it is wanted, for a row to be drawn by that mass next to never.
+    Points that should coincide may be up to ``metric.snap`` apart, so Σ w·snap² may be nothing but
+    rounding. The sum must be a large multiple of it, so that such a row is almost never drawn.
     """
     least = _LEAST_MASS[dtype] * (max(1.0, largest) if dtype == np.float64 else 1.0)
     return max(least, _TRUE_TO_ROUNDED * total_weight * metric.snap(dtype) ** 2)
 
 
 class Lengths(NamedTuple):
-    """Numbers of 0 or more as mantissas times powers of two: none is too large or too small."""
+    """Non-negative numbers as mantissas and exponents of two, which cannot over- or underflow."""
 
     mantissas: npt.NDArray[np.float64]
     exponents: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, values: npt.NDArray[np.float64], shift: Any = 0) -> Lengths:
-        """Return finite values, times two to the power of ``shift``."""
+        """Return finite ``values`` times 2**``shift``."""
         mantissas, exponents = np.frexp(values)
         return cls(mantissas, np.where(mantissas > 0.0, exponents + shift, _NEVER))
 
     def values(self) -> npt.NDArray[np.float64]:
-        """Return them as they are; what is too large is infinite."""
+        """Return them as float64; too large ones are infinite."""
         with np.errstate(over="ignore", under="ignore"):
             found: npt.NDArray[np.float64] = np.ldexp(
                 self.mantissas, np.clip(self.exponents, -1100, 1100)
@@ -79,14 +79,14 @@ class Lengths(NamedTuple):
         return found
 
     def less_than(self, other: Lengths) -> npt.NDArray[np.bool_]:
-        """Tell which are less than their counterpart."""
+        """Return, element by element, whether self is less than other."""
         less = (self.exponents < other.exponents) | (
             (self.exponents == other.exponents) & (self.mantissas < other.mantissas)
         )
         return np.asarray(less)
 
     def put(self, where: npt.NDArray[np.bool_], other: Lengths) -> None:
-        """Replace some by their counterparts."""
+        """Replace the elements selected by ``where`` with those of ``other``."""
         np.copyto(self.mantissas, other.mantissas, where=where)
         np.copyto(self.exponents, other.exponents, where=where)
 
@@ -96,11 +96,11 @@ _NORMS = {
     Family.MANHATTAN: lambda scaled: scaled.sum(axis=1),
     Family.CHEBYSHEV: lambda scaled: scaled.max(axis=1),
 }
-"""Distances that are those of scaled differences, scaled back."""
+"""The families that are norms of differences, so that differences can be scaled first."""
 
 
 def distances(points: FloatArray, others: FloatArray, metric: Metric) -> Lengths:
-    """Return the distances of rows to one row each, or all to one; 0 up to ``metric.snap``.
+    """Return the distances of rows to ``others``, one row or one per row; 0 up to ``metric.snap``.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def distances(points: FloatArray, others: FloatArray, metric: Metric) -> Lengths
     with np.errstate(over="ignore"):
         differences = np.abs(points.astype(np.float64) - others)
     beyond = np.isinf(differences).any(axis=1)
-    if beyond.any():  # halves then; digits that this costs the smallest of them do not count
+    if beyond.any():  # the difference overflows: halve both; only negligible digits are lost
         halves = np.abs(0.5 * points.astype(np.float64) - 0.5 * others.astype(np.float64))
         differences[beyond] = halves[beyond]
     shift = np.frexp(differences.max(axis=1))[1]
@@ -130,7 +130,7 @@ def distances(points: FloatArray, others: FloatArray, metric: Metric) -> Lengths
 
 
 def _unscaled(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray[np.float64]:
-    """Return distances by a user's function, or by a kernel that makes the smallest ones 0."""
+    """Return distances by a user's function, or by a family that is not a norm."""
     if isinstance(kind, Family):
         return np.sqrt(squared_distances(points, others, kind).astype(np.float64))
     if others.ndim == 1:
@@ -142,7 +142,7 @@ def _unscaled(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray
 def scaled_masses(
     lengths: Lengths, weights: npt.NDArray[np.float64] | None
 ) -> tuple[npt.NDArray[np.float64], int]:
-    """Return w·d² of rows divided by a power of two, and its exponent: the largest is about 1."""
+    """Return w·d² divided by a power of two, so that the largest is about 1, and its exponent."""
     masses, exponents = lengths.mantissas * lengths.mantissas, 2 * lengths.exponents
     if weights is not None:
         mantissas, more = np.frexp(weights)
@@ -154,7 +154,7 @@ def scaled_masses(
 
 
 def product(*factors: float, exponent: int = 0) -> float:
-    """Return a product, times a power of two, that is 0 or infinite only if the result is."""
+    """Return the product of ``factors`` and 2**``exponent``; no partial product overflows."""
     mantissa = 1.0
     for factor in factors:
         part, more = math.frexp(factor)
@@ -172,7 +172,7 @@ def apart(
     metric: Metric,
     rows: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return which of the rows, all by default, do not coincide with the centre of their label."""
+    """Return those of the rows (default: all) that do not coincide with their labelled centre."""
     found = []
     for lo, hi in blocks_of(
         len(values) if rows is None else len(rows), max(1, _ENTRIES // values.shape[1])
@@ -190,7 +190,7 @@ def apart(
 def nearest(
     points: FloatArray, centers: FloatArray, metric: Metric
 ) -> tuple[npt.NDArray[np.int32], Lengths]:
-    """Return the nearest centre of every row, ties to the lowest, and its distance."""
+    """Return the nearest centre of every row, ties to the lowest index, and its distance."""
     labels = np.zeros(len(points), dtype=np.int32)
     best = Lengths(np.ones(len(points)), np.full(len(points), -_NEVER, dtype=np.int64))
     for lo, hi in blocks_of(len(points), max(1, _ENTRIES // points.shape[1])):
@@ -204,7 +204,7 @@ def nearest(
 
 
 def small_squares(squared: FloatArray) -> npt.NDArray[np.int64]:
-    """Return the places of squared distances that are too small to be trusted."""
+    """Return the indices of squared distances that underflow may have changed."""
     return np.flatnonzero(squared < squared.dtype.type(_SMALL_SQUARE[squared.dtype]))
 
 
@@ -215,21 +215,21 @@ def settle_small(
     small: npt.NDArray[np.int64],
     labels: npt.NDArray[np.int32],
 ) -> tuple[npt.NDArray[np.int64], Lengths]:
-    """Put the labels of rows right whose squared distances are too small to be trusted.
+    """Recompute the labels of rows whose squared distances underflow may have changed.
 
-    Returns those rows and their distances. Rows that coincide with their centre are not among
-    them: nothing was lost there.
+    Returns those rows and their distances. Rows that coincide with their centre are left out:
+    their distance of 0 is right.
 
     Parameters
     ----------
     values, centers : ndarray
-        Rows and centres in the user's units: scaling may have lost what is small beside the rest.
+        Rows and centres in the user's units: scaling may have made small values underflow.
     metric : Metric
         The distance.
     small : ndarray
-        The rows in question; see `small_squares`.
+        The rows to recompute; see `small_squares`.
     labels : ndarray
-        The nearest centres by them, changed where need be; below 0 for none.
+        The labels from the squared distances, corrected in place; negative for none.
     """
     small = small[labels[small] >= 0]
     if len(small):

@@ -1,1 +1,1 @@
-"""Seeding data that lives in partitions: the rounds, and the backends that run them."""
+"""Seeding of data in partitions: the driver, the tasks of a partition, and the backends."""

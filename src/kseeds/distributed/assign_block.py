@@ -1,4 +1,4 @@
-"""Nearest centres of the rows of a partition: what a task of `assign` does."""
+"""The task of `assign` on one partition: the nearest centre of each of its rows."""
 
 from __future__ import annotations
 

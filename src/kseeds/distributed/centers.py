@@ -1,4 +1,4 @@
-"""Centres that a user passes for data in partitions: checked before any job is started."""
+"""Checks of the centres that a user passes, before any job is started."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def check_centers(
     *,
     allow_empty: bool = False,
 ) -> npt.NDArray[Any]:
-    """Return centres as an array, in the precision of the data where that is known.
+    """Return centres as an array, in the precision of the data if that is known.
 
     Parameters
     ----------
     centers : array-like, shape (m, d)
         What the user passed.
     name : str
-        How the user calls it.
+        The name of the argument.
     metric : str
-        The metric it must be fit for.
+        The metric, whose domain is checked.
     columns : int, optional
-        The columns of the data, where they are known.
+        The number of columns of the data, if known.
     dtype : dtype, optional
-        The precision of the data, where it is known.
+        The precision of the data, if known.
     allow_empty : bool
         Whether m may be 0.
     """

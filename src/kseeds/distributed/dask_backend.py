@@ -1,4 +1,4 @@
-"""The backend on Dask: delayed tasks, states persisted where they were made."""
+"""The Dask backend: delayed tasks; states are persisted on the workers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dask.delayed import Delayed, delayed
 
 from kseeds.distributed.driver import Task
 from kseeds.distributed.partition import Part
-from kseeds.distributed.preflight import check_seen, looker
+from kseeds.distributed.preflight import check_version, import_probe
 
 _ALL = "the scheduler and every worker"
 
 
 class DaskBackend:
-    """Runs tasks on whatever scheduler Dask is set to use.
+    """Runs tasks on the scheduler that Dask is set to use.
 
-    Lost results are made again by Dask from the tasks they came from, and the tasks are pure.
+    Dask recomputes lost results; the tasks are pure, so they are the same.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class DaskBackend:
 
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
         """Run a task on every partition; return the replies in the order of the partitions."""
-        # One node of the graph, so that it travels once and not once a partition.
+        # One node of the graph, so that it is sent once per worker, not once per partition.
         shared = delayed(message, pure=False, traverse=False)
         work = delayed(task, pure=False, nout=2)
         pairs = [
@@ -48,37 +48,37 @@ class DaskBackend:
         return replies
 
     def close(self) -> None:
-        """Let go of everything, so that the cluster can."""
+        """Drop all references, so that the workers can free the memory."""
         self._parts, self._states = [], []
 
 
-def _item(pair: Delayed, place: int) -> Delayed:
-    return delayed(itemgetter(place), pure=False)(pair)
+def _item(pair: Delayed, index: int) -> Delayed:
+    return delayed(itemgetter(index), pure=False)(pair)
 
 
 def check_workers() -> None:
-    """Refuse a cluster whose workers or scheduler lack kseeds, or have another version.
+    """Reject a cluster whose workers or scheduler lack kseeds, or have another version.
 
-    Dask would wait without a word for tasks that nobody can unpack.
+    Dask would wait silently for tasks that no worker can unpickle.
     """
     client: Any = getattr(get_scheduler(), "__self__", None)
     if not hasattr(client, "run_on_scheduler") or client.asynchronous:
-        return  # threads or processes of this machine
-    look = looker("kseeds.distributed.partition")
+        return  # threads or processes on this machine
+    probe = import_probe("kseeds.distributed.partition")
     try:
-        found = client.run_on_scheduler(look)
+        found = client.run_on_scheduler(probe)
     except Exception:
-        pass  # a scheduler may be told to unpack nothing, and then needs no kseeds
+        pass  # a scheduler that is configured to unpickle nothing does not need kseeds
     else:
-        check_seen(f"the Dask scheduler {client.scheduler.address}", _ALL, found)
-    for address, found in client.run(look, on_error="return").items():
-        if isinstance(found, tuple):  # else the worker is lost, which is not our matter
-            check_seen(f"the Dask worker {address}", _ALL, found)
+        check_version(f"the Dask scheduler {client.scheduler.address}", _ALL, found)
+    for address, found in client.run(probe, on_error="return").items():
+        if isinstance(found, tuple):  # else the worker is lost, which Dask handles
+            check_version(f"the Dask worker {address}", _ALL, found)
 
 
 @contextmanager
 def running(blocks: Sequence[Any], weights: Sequence[Any], cache: bool) -> Iterator[DaskBackend]:
-    """Give a backend over blocks of rows; let go of what it keeps afterwards."""
+    """Yield a backend over blocks of rows; free what it keeps afterwards."""
     check_workers()
     make = delayed(Part.of, pure=False)
     parts = [

@@ -1,4 +1,4 @@
-"""Rows and weights of Dask collections: checked by what Dask declares, before any task runs."""
+"""Rows and weights of Dask collections, checked by their metadata before any task runs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kseeds.inputs.points import two_dimensional
 
 @dataclass(frozen=True)
 class DaskRows:
-    """The chunks of rows and of their weights, as delayed objects, and what is known of them.
+    """The chunks of rows and weights, as delayed objects, and their metadata.
 
     Attributes
     ----------
     blocks, weights : list
-        One chunk each; a weight may also be the name of a column of its block, or None.
+        One element per chunk; weights are chunks, names of a column of the block, or None.
     lengths : list
-        The rows of each chunk; NaN where that is not known.
+        The number of rows of each chunk; NaN if unknown.
     columns : int or None
-        The coordinates of a row, where they are known.
+        The number of coordinates, if known.
     dtype : dtype
         The precision in which the rows are computed.
     """
@@ -47,7 +47,7 @@ def rows_of(X: Any, sample_weight: Any = None) -> DaskRows:
     column = sample_weight if isinstance(sample_weight, str) else None
     if column is not None:
         _check_column(X, column)
-    # What a conversion makes of no rows tells what it makes of any.
+    # Converting an empty collection of the same dtypes shows the resulting dtype, or the error.
     declared = _declared(X, "X")
     if column is not None:
         _numbers(declared[column], "sample_weight")
@@ -57,7 +57,7 @@ def rows_of(X: Any, sample_weight: Any = None) -> DaskRows:
         X = X.rechunk({1: -1})
     blocks = list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
     if sample_weight is None or column is not None:
-        # A column is taken from each chunk: Dask may read a single column in other chunks.
+        # Each task selects the column itself: Dask may use other chunks to read a single column.
         weights = [column] * len(blocks)
     else:
         weights = _weight_blocks(X, sample_weight, len(blocks))
@@ -68,7 +68,7 @@ def rows_of(X: Any, sample_weight: Any = None) -> DaskRows:
 
 
 def _declared(collection: Any, name: str) -> Any:
-    """Return something of no rows with the columns and dtypes of a collection."""
+    """Return an empty array or frame with the columns and dtypes of a collection."""
     if not hasattr(collection, "chunks"):
         return collection._meta
     columns = [1 if math.isnan(size) else size for size in collection.shape[1:]]
@@ -76,12 +76,12 @@ def _declared(collection: Any, name: str) -> Any:
 
 
 def _numbers(declared: Any, name: str) -> Any:
-    to_array(declared, name)  # refuses what is not numeric
+    to_array(declared, name)  # raises for dtypes that are not numeric
     return declared
 
 
 def _check_column(X: Any, column: str) -> None:
-    """Refuse a name that is not that of a single column beside others."""
+    """Reject a name that is not that of exactly one column, or of the only column."""
     if not hasattr(X, "columns"):
         raise ValueError(
             f"sample_weight={column!r} names a column but X is an array, which has no names; pass "
@@ -96,7 +96,7 @@ def _check_column(X: Any, column: str) -> None:
         )
     if len(names) == 1:
         raise ValueError(
-            f"X has no column but sample_weight={column!r}; pass a dataframe with at least one "
+            f"X has no column besides sample_weight={column!r}; pass a dataframe with at least one "
             "column of coordinates beside the weights."
         )
 
@@ -125,6 +125,6 @@ def _weight_blocks(X: Any, sample_weight: Any, count: int) -> list[Any]:
     blocks = list(np.ravel(np.asarray(sample_weight.to_delayed(), dtype=object)))
     if len(blocks) != count:
         raise ValueError(
-            f"sample_weight has {len(blocks)} chunks but X has {count}; chunk both alike."
+            f"sample_weight has {len(blocks)} chunks but X has {count}; give both the same chunks."
         )
     return blocks

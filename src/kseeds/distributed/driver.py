@@ -1,22 +1,22 @@
-"""The rounds of seeding data in partitions: what the driver does, and what travels.
+"""Seeding of data in partitions: the rounds, as the driver runs them.
 
-The rows, their bounds and their labels stay where they are. Out go new centres and a few
-numbers; back come sums, and the rows that were drawn. What a partition does is in
-`kseeds.distributed.partition`; a backend only has to run its tasks.
+Rows, bounds and labels stay in their partitions. The driver sends new centres and a few numbers,
+and receives sums and the rows that were drawn. The tasks of a partition are in
+`kseeds.distributed.partition`; a backend only has to run them.
 
-**k-means||** asks for the first row, then twice a round: "meet these centres, what is your sum
-of w·α²?" and "draw your candidates"; then "meet the last ones" and "who has which members?". The
-candidates are reduced here.
+**k-means||**: one task draws the first row. Every round has two: ``update`` compares all rows with
+the new candidates and returns Σ w·α², ``sample`` draws candidates. After a last ``update``,
+``members`` returns the weights of the candidates, which the driver reduces to k.
 
-**k-means++** proposes rows in proportion to the bounds w·q of the last catch-up, many at a
-time, and settles them here, in order, each against the seeds accepted before it: accept with
-probability α²/q (see `kseeds.methods.plusplus.lazy` for the proof that the law is exactly
-k-means++, whatever the bounds). Then the accepted seeds go out for the next catch-up. A batch
-that is large against the number of seeds brings Σα² down by a constant factor, so the number
-of rounds grows like the logarithm of how far Σα² falls, not like the number of seeds.
+**k-means++**: proposes many rows at a time, in proportion to the bounds w·q of the last update.
+The driver accepts or rejects them in order, each against the seeds accepted before it, with
+probability α²/q (docs/exactness.md proves that the law is exactly k-means++, whatever the bounds).
+The accepted seeds are sent out with the next update. A batch that is large compared with the
+number of seeds reduces Σα² by a constant factor, so the number of rounds grows like the logarithm
+of the total reduction of Σα², not like the number of seeds.
 
-All randomness is keyed by row or made here, so the answer depends on the random state and the
-order of the rows only: not on the partitions, the backend, or tasks that were run twice.
+All random numbers are keyed by row or drawn by the driver, so the result depends only on the
+random state and the order of the rows: not on partitions, backend, or tasks that were run twice.
 """
 
 from __future__ import annotations
@@ -47,40 +47,41 @@ from kseeds.runtime.threads import default_threads
 from kseeds.sampling.streams import Purpose, Stream
 
 _PROPOSALS = 8
-"""Proposals of a batch, as a multiple of the seeds wanted."""
+"""Proposals per batch, as a multiple of the number of seeds."""
 _LEAST, _MOST = 256, 65_536
+"""Bounds of the number of proposals per batch."""
 _BATCH_BYTES = 16 << 20
-"""What a batch of proposals may weigh, at most."""
+"""Upper bound of the size of a batch of proposals."""
 
 Task = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
 class Backend(Protocol):
-    """What runs tasks on partitions, and keeps their states."""
+    """Runs tasks on partitions and keeps their states: Dask, Spark, or this process."""
 
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
         """Run a task on every partition; return the replies in the order of the partitions.
 
-        With ``keep`` the states it returns replace those before; else they are the same.
+        With ``keep`` the states that the task returns replace the previous ones.
         """
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user wants, checked."""
+    """The checked arguments of a seeding."""
 
     n_clusters: int
     metric: str
     initial: npt.NDArray[Any] | None
     stream: Stream | Callable[[], Stream]
-    """Made by the call only once nothing is left to refuse: making it may advance a generator."""
+    """A callable is called after all checks, because creating a stream may advance a generator."""
     progress: Progress = SILENT
     n_threads: int = 1
 
 
 @dataclass(frozen=True)
-class Found:
-    """Seeds: their rows and values, whether the distinct points sufficed, and the work."""
+class Seeds:
+    """The rows and values of the seeds, how many are distinct points, and the work."""
 
     indices: Rows
     values: npt.NDArray[Any]
@@ -89,16 +90,16 @@ class Found:
 
 
 class Driver:
-    """Asks the partitions, and counts what travels.
+    """Runs tasks on all partitions, and counts communications and bytes.
 
     Parameters
     ----------
     backend : Backend
         Runs the tasks.
     request : Request
-        What to seed.
+        The arguments.
     plan : Plan, optional
-        For partitions that are known already and need no survey.
+        For partitions in memory, which were checked already.
     """
 
     def __init__(self, backend: Backend, request: Request, plan: Plan | None = None) -> None:
@@ -142,7 +143,7 @@ class Driver:
         self.n_compared = 0
 
     def _planned(self, largest: float, scale: float, starts: tuple[int, ...]) -> Plan:
-        """Return the plan for rows that are known by their survey; check the initial centres."""
+        """Return the plan for surveyed partitions; check the initial centres."""
         request, empty = self.request, self.values
         if request.initial is not None:
             self.values = check_centers(
@@ -157,7 +158,7 @@ class Driver:
         return Plan(metric, factor, empty.dtype, scale, stream, starts, n_threads=request.n_threads)
 
     def ask(self, task: Task, message: Any, keep: bool = False) -> list[Any]:
-        """Run a task everywhere; count the bytes of the question and of the answers."""
+        """Run a task on every partition; count the bytes of the message and of the replies."""
         replies = self._backend.run(task, message, keep)
         self.work.communications += 1
         self.work.bytes_out += _size_of(message)
@@ -165,20 +166,20 @@ class Driver:
         return replies
 
     def add(self, values: npt.NDArray[Any]) -> None:
-        """Add centres that the partitions have yet to meet."""
+        """Add centres; the next `update` compares the rows with them."""
         if len(values) == 0:
             return
         self.values = np.concatenate([self.values, values.astype(self.values.dtype)])
         self.centers = np.concatenate([self.centers, self.plan.points(values)])
 
-    def catch_up(self, own: Rows) -> float:
-        """Let all rows meet the centres they have not met.
+    def update(self, own: Rows) -> float:
+        """Compare all rows with the centres added since the last update; return Σ w·α².
 
-        Returns Σ w·α², or 0 if that is too small for this arithmetic: see
-        `kseeds.distances.underflow`.
+        Returns 0 if the sum is too small for ordinary arithmetic: see
+        `kseeds.distances.underflow`. ``own`` are the rows that the new centres are, if any.
         """
         new = self.centers[self.n_compared :]
-        replies = self.ask(partition.catch_up, (self.plan, new, self.n_compared, own), keep=True)
+        replies = self.ask(partition.update, (self.plan, new, self.n_compared, own), keep=True)
         self.n_compared = len(self.centers)
         self.work.distances += sum(computed for _, _, computed in replies)
         self.sums = [total for total, _, _ in replies]
@@ -187,7 +188,7 @@ class Driver:
         return total if total >= least else 0.0
 
     def draw(self, uniforms: npt.NDArray[np.float64]) -> Picked:
-        """Return rows drawn in proportion to their share of the sums, one a uniform."""
+        """Return one row per uniform, drawn in proportion to w·α² as of the last update."""
         reached = np.cumsum(self.sums)
         targets = uniforms * reached[-1]
         owner = np.searchsorted(reached, targets, side="right")
@@ -195,56 +196,57 @@ class Driver:
         local = targets - np.concatenate([[0.0], reached])[owner]
         asked = {int(p): local[owner == p] for p in np.unique(owner)}
         replies = self.ask(partition.draw, (self.plan, asked))
-        places = np.argsort(owner, kind="stable")
-        picked = _together([replies[p] for p in asked])
+        order = np.argsort(owner, kind="stable")
+        picked = _concatenated([replies[p] for p in asked])
         back = np.empty(len(uniforms), dtype=np.int64)
-        back[places] = np.arange(len(uniforms))
-        return Picked(picked.rows[back], picked.values[back], picked.by[back])
+        back[order] = np.arange(len(uniforms))
+        return Picked(picked.rows[back], picked.values[back], picked.scores[back])
 
 
 def _size_of(message: Any) -> int:
-    """Return what a message weighs on its way; 0 if it holds a function that stays in memory."""
+    """Return the pickled size of a message; 0 if it holds a function that cannot be pickled."""
     try:
         return len(pickle.dumps(message))
     except (pickle.PicklingError, AttributeError, TypeError):
         return 0
 
 
-def _together(picked: list[Picked]) -> Picked:
+def _concatenated(picked: list[Picked]) -> Picked:
     filled = [part for part in picked if len(part.rows)] or picked[:1]
     return Picked(
         np.concatenate([part.rows for part in filled]),
         np.concatenate([part.values for part in filled]),
-        np.concatenate([part.by for part in filled]),
+        np.concatenate([part.scores for part in filled]),
     )
 
 
-def kmeans_parallel(driver: Driver, schedule: Schedule) -> Found:
+def kmeans_parallel(driver: Driver, schedule: Schedule) -> Seeds:
     """Draw seeds by k-means||."""
     request, plan, work = driver.request, driver.plan, driver.work
     m = len(driver.centers)
     own = rows = np.empty(0, dtype=np.int64)
     if m == 0:
         none = np.empty(0, dtype=np.int64)
-        first = _together(driver.ask(partition.first_clocks, (plan, Purpose.CLOCK, 1, none)))
-        at = np.lexsort((first.rows, first.by))[:1]
+        clocks = driver.ask(partition.first_clocks, (plan, Purpose.CLOCK, 1, none))
+        first = _concatenated(clocks)
+        at = np.lexsort((first.rows, first.scores))[:1]
         driver.add(first.values[at])
         own = rows = first.rows[at]
     steps = 2 * schedule.rounds + 2
     for round_ in range(schedule.rounds):
         request.progress.update(2 * round_, steps, "rounds")
-        total = driver.catch_up(own)
+        total = driver.update(own)
         own = np.empty(0, dtype=np.int64)
         if total <= 0.0:
             break
         request.progress.update(2 * round_ + 1, steps, "rounds")
         wanted = schedule.oversampling * request.n_clusters
-        drawn = _together(driver.ask(partition.sample, (plan, round_, total, wanted)))
+        drawn = _concatenated(driver.ask(partition.sample, (plan, round_, total, wanted)))
         driver.add(drawn.values)
         rows, own = np.concatenate([rows, drawn.rows]), drawn.rows
     request.progress.update(steps - 2, steps, "rounds")
     if driver.n_compared < len(driver.centers):
-        driver.catch_up(own)
+        driver.update(own)
     request.progress.update(steps - 1, steps, "rounds")
     count = len(driver.centers)
     weights = np.sum(driver.ask(partition.members, (plan, count)), axis=0)[m:]
@@ -254,13 +256,13 @@ def kmeans_parallel(driver: Driver, schedule: Schedule) -> Found:
     if len(rows) < request.n_clusters:
         found = _complete_by_plusplus(driver, m, rows, values)
     else:
-        found = Found(rows, values, len(rows), work)
+        found = Seeds(rows, values, len(rows), work)
     request.progress.update(steps, steps, "rounds")
     return found
 
 
 def _reduce(driver: Driver, m: int, weights: npt.NDArray[np.float64]) -> Rows:
-    """Choose among the candidates by weighted k-means++, here."""
+    """Choose among the candidates by weighted k-means++, in this process."""
     count = len(driver.centers) - m
     if count == 0:
         return np.empty(0, dtype=np.int64)
@@ -275,13 +277,13 @@ def _reduce(driver: Driver, m: int, weights: npt.NDArray[np.float64]) -> Rows:
     return step.indices
 
 
-def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: npt.NDArray[Any]) -> Found:
-    """Go on with k-means++ over all rows: the candidates were too few, or not distinct."""
+def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: npt.NDArray[Any]) -> Seeds:
+    """Continue with k-means++ over all rows: there were too few distinct candidates."""
     driver.values, driver.centers = driver.values[:m], driver.centers[:m]
     driver.n_compared = 0
     driver.add(values)
     missing = driver.request.n_clusters - len(rows)
-    # Its steps are no steps of ours: the progress and the rounds stay those of k-means||.
+    # Its steps are not reported: progress and rounds stay those of k-means||.
     request, asked = driver.request, driver.work.rounds
     driver.request = replace(request, progress=SILENT)
     found = kmeans_plusplus(driver, Purpose.COMPLETION, missing, before=rows)
@@ -299,7 +301,7 @@ def kmeans_plusplus(
     purpose: Purpose = Purpose.PROPOSAL,
     wanted: int | None = None,
     before: Rows | None = None,
-) -> Found:
+) -> Seeds:
     """Draw seeds by k-means++."""
     request, work = driver.request, driver.work
     k = request.n_clusters if wanted is None else wanted
@@ -314,12 +316,12 @@ def kmeans_plusplus(
     size = _batch_size(driver, k)
     while len(found) < k:
         request.progress.update(len(found), k, "seeds")
-        if driver.catch_up(np.empty(0, dtype=np.int64)) <= 0.0:
+        if driver.update(np.empty(0, dtype=np.int64)) <= 0.0:
             break
         uniforms = source(2 * size).reshape(2, size)
         proposed = driver.draw(uniforms[0])
         work.rounds += 1
-        accepted = _settle(driver, proposed, uniforms[1], k - len(found))
+        accepted = _accept(driver, proposed, uniforms[1], k - len(found))
         found = np.concatenate([found, proposed.rows[accepted]])
         driver.add(proposed.values[accepted])
     work.acceptances += len(found)
@@ -329,7 +331,7 @@ def kmeans_plusplus(
     if distinct < k and not driver.plan.prepared:
         found, values = _fill(driver, found, values, k, before)
     request.progress.update(k, k, "seeds")
-    return Found(found, values, distinct, work)
+    return Seeds(found, values, distinct, work)
 
 
 def _batch_size(driver: Driver, k: int) -> int:
@@ -337,49 +339,52 @@ def _batch_size(driver: Driver, k: int) -> int:
     return int(np.clip(_PROPOSALS * k, _LEAST, max(_LEAST, min(_MOST, _BATCH_BYTES // row))))
 
 
-def _settle(
+def _accept(
     driver: Driver, proposed: Picked, uniforms: npt.NDArray[np.float64], wanted: int
 ) -> Rows:
-    """Accept or reject proposals in order, each against those accepted before it."""
+    """Accept or reject proposals in order, each against those accepted before it.
+
+    Returns the indices of the accepted ones, at most ``wanted``.
+    """
     points = driver.plan.points(proposed.values)
     kind = driver.plan.metric.kind
-    limits = uniforms * proposed.by
-    open_ = proposed.by > 0.0
+    limits = uniforms * proposed.scores
+    is_open = proposed.scores > 0.0  # not rejected yet
     accepted: list[int] = []
     b = -1
-    while len(accepted) < wanted and open_[b + 1 :].any():
-        b += 1 + int(np.argmax(open_[b + 1 :]))
+    while len(accepted) < wanted and is_open[b + 1 :].any():
+        b += 1 + int(np.argmax(is_open[b + 1 :]))
         accepted.append(b)
-        later = b + 1 + np.flatnonzero(open_[b + 1 :])
+        later = b + 1 + np.flatnonzero(is_open[b + 1 :])
         distances = squared_distances(points[later], points[b], kind)
         driver.work.distances += len(later)
-        open_[later[distances < limits[later]]] = False
-    settled = len(points) if len(accepted) < wanted else b + 1
-    driver.work.proposals += settled
+        is_open[later[distances < limits[later]]] = False
+    decided = len(points) if len(accepted) < wanted else b + 1
+    driver.work.proposals += decided
     return np.array(accepted, dtype=np.int64)
 
 
 def _draw_by_small_masses(driver: Driver, missing: int) -> Rows:
-    """Draw among the rows that differ from all centres by too little for squares to tell."""
+    """Draw among the rows whose squared distances underflow, though they are not at a centre."""
     plan, centers = driver.plan, driver.plan.exact(driver.values)
-    rows = _together(driver.ask(partition.open_rows, (plan, centers)))
-    places = draw_by_small_masses(
-        plan.exact(rows.values), rows.by, centers, plan.metric, missing, plan.stream
+    rows = _concatenated(driver.ask(partition.rows_off_centers, (plan, centers)))
+    drawn = draw_by_small_masses(
+        plan.exact(rows.values), rows.scores, centers, plan.metric, missing, plan.stream
     )
-    driver.work.distances += len(rows.rows) * (len(centers) + len(places))
-    driver.add(rows.values[places])
-    return rows.rows[places]
+    driver.work.distances += len(rows.rows) * (len(centers) + len(drawn))
+    driver.add(rows.values[drawn])
+    return rows.rows[drawn]
 
 
 def _fill(
     driver: Driver, found: Rows, values: npt.NDArray[Any], k: int, before: Rows
 ) -> tuple[Rows, npt.NDArray[Any]]:
-    """Complete with rows drawn by weight, none twice: all rows coincide with centres."""
+    """Add rows drawn by weight without replacement, since all rows coincide with centres."""
     missing = k - len(found)
     without = np.concatenate([before, found])
-    question = (driver.plan, Purpose.FILL, missing, without)
-    first = _together(driver.ask(partition.first_clocks, question))
-    at = np.lexsort((first.rows, first.by))[:missing]
+    message = (driver.plan, Purpose.FILL, missing, without)
+    first = _concatenated(driver.ask(partition.first_clocks, message))
+    at = np.lexsort((first.rows, first.scores))[:missing]
     return (
         np.concatenate([found, first.rows[at]]),
         np.concatenate([values, first.values[at].astype(values.dtype)]),

@@ -1,12 +1,12 @@
-"""k-means++ as Dask and Spark draw it, in memory: few rounds of many proposals.
+"""``algorithm="rounds"``: k-means++ as for Dask and Spark, on one partition in memory.
 
 The same seeds as ``kseeds.dask.kmeans_plusplus`` and ``kseeds.spark.kmeans_plusplus`` with the
-same random state and rows, where sums are exact. See `kseeds.distributed.driver`.
+same random state and rows, if sums are exact. See `kseeds.distributed.driver`.
 """
 
 from __future__ import annotations
 
-from kseeds.distributed import driver as rounds
+from kseeds.distributed.driver import Driver, Request, kmeans_plusplus
 from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part, Plan
 from kseeds.inputs.problem import Problem
@@ -15,7 +15,7 @@ from kseeds.methods.base import Draw, Method
 
 def draw(problem: Problem) -> Draw:
     """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
-    request = rounds.Request(
+    request = Request(
         problem.n_clusters, problem.metric.name, problem.initial, problem.stream,
         problem.progress, problem.n_threads,
     )  # fmt: skip
@@ -24,7 +24,7 @@ def draw(problem: Problem) -> Draw:
         prepared=True, n_threads=problem.n_threads,
     )  # fmt: skip
     backend = LocalBackend([Part(0, problem.points, problem.weights)])
-    found = rounds.kmeans_plusplus(rounds.Driver(backend, request, plan))
+    found = kmeans_plusplus(Driver(backend, request, plan))
     return Draw(found.indices[: found.distinct], found.work)
 
 

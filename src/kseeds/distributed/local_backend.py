@@ -1,4 +1,4 @@
-"""The backend of one process: partitions in a list, one after the other."""
+"""The in-memory backend: runs tasks in this process, one partition after the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kseeds.distributed.partition import Part
 
 
 class LocalBackend:
-    """Runs tasks here; the oracle of the others.
+    """Runs tasks in this process; the reference that the other backends are tested against.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What a partition does: pure functions of its rows, its state and a message.
+"""The tasks of a partition: pure functions of its rows, its state and a message.
 
-Every task has the form ``task(part, state, message) -> (state, reply)``. A state is never
-changed in place: a backend may run a task again, on another machine, and gets the same.
+Every task has the form ``task(part, state, message) -> (state, reply)``. States are never
+changed in place: a backend may run a task again, on another machine, with the same result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of a partition with the names of their columns, or why they cannot be used."""
+    """The rows of a partition and their column names, or the error that makes them unusable."""
 
     number: int
     values: npt.NDArray[Any]
@@ -44,10 +44,10 @@ class Part:
     def of(
         cls, number: int, block: Any, weights: Any = None, labels: list[Any] | None = None
     ) -> Part:
-        """Make a part of whatever holds the rows; problems are kept, not raised.
+        """Convert a block of rows to a part; errors are stored, not raised.
 
-        ``weights`` may be the name of a column of the block. ``labels`` are the names of the
-        columns of a block that has none itself.
+        ``weights`` may be the name of a column of the block. ``labels`` are the column names
+        of a block that has none itself.
         """
         try:
             if isinstance(weights, str):
@@ -66,7 +66,7 @@ class Part:
 
 
 def unusable(number: int, why: str, count: int = 1) -> str:
-    """Return the message for a partition that cannot be used, the first of so many."""
+    """Return the message for the first of ``count`` partitions that cannot be used."""
     if count == 1:
         return f"partition {number} cannot be used: {why}"
     return f"{count} partitions cannot be used, first partition {number}: {why}"
@@ -74,7 +74,7 @@ def unusable(number: int, why: str, count: int = 1) -> str:
 
 @dataclass(frozen=True)
 class Survey:
-    """What the driver must know of a partition before it can plan.
+    """What the driver must know of a partition before the first round.
 
     ``weight_sum`` is in units of ``weight_scale(weight_max)``: the plain sum may overflow.
     """
@@ -91,7 +91,7 @@ class Survey:
 
 @dataclass(frozen=True)
 class Plan:
-    """What all partitions must know: the metric, the randomness, and which rows are whose."""
+    """What all tasks need: the metric, the random stream, and the first row of each partition."""
 
     metric: Metric
     factor: float
@@ -103,7 +103,7 @@ class Plan:
     n_threads: int = 1
 
     def points(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Return values in the form that distances are computed in."""
+        """Return values as prepared points, which kernels work on."""
         if self.prepared:
             return values
         converted = np.ascontiguousarray(values, dtype=self.dtype)
@@ -112,32 +112,35 @@ class Plan:
         return points
 
     def exact(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Return values in the form that `kseeds.distances.underflow` wants: unscaled."""
+        """Return values in the form that `kseeds.distances.underflow` needs: not scaled."""
         if self.metric.is_embedded:
             return self.points(values)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def rows_of(self, part: Part) -> tuple[int, int]:
-        """Return the first row of a part, and the one after its last, among all rows."""
+        """Return the global row numbers of a part, as (start, stop)."""
         start = self.starts[part.number]
         return start, start + len(part.values)
 
     def weights_of(self, part: Part) -> npt.NDArray[np.float64] | None:
-        """Return the weights of a part, scaled like everyone else's."""
+        """Return the weights of a part, divided by the common scale."""
         return None if part.weights is None else part.weights / self.weight_scale
 
 
 @dataclass(frozen=True)
 class Picked:
-    """Rows that travel to the driver: their numbers, values, and what they were picked by."""
+    """Rows that are sent to the driver: row numbers, values, and the score each was picked by.
+
+    A score is a clock, a squared distance, a probability or a weight, depending on the task.
+    """
 
     rows: Rows
     values: npt.NDArray[Any]
-    by: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]
 
 
 def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
-    """Look at every value once; the message is the name of the metric, None for no check."""
+    """Check every value; the message is the name of the metric, or None for no check."""
     error, largest, columns = part.error, 0.0, part.values.shape[1]
     dtype = float_dtype(part.values.dtype)
     weights = part.weights
@@ -161,9 +164,9 @@ def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
 def first_clocks(
     part: Part, state: Any, message: tuple[Plan, Purpose, int, Rows]
 ) -> tuple[Any, Picked]:
-    """Return the rows whose exponential clocks ring first, but not those given.
+    """Return the rows whose exponential clocks fire first, except those in ``without``.
 
-    They are picked by the logarithm of the clock E/w.
+    Their scores are the logarithms of the clocks E/w.
     """
     plan, purpose, count, without = message
     start, stop = plan.rows_of(part)
@@ -172,13 +175,13 @@ def first_clocks(
     return state, Picked(rows, part.values[rows - start], clocks)
 
 
-def catch_up(
+def update(
     part: Part, state: Nearest | None, message: tuple[Plan, FloatArray, int, Rows]
 ) -> tuple[Nearest, tuple[float, float, int]]:
-    """Let the rows meet new centres, numbered from ``first``.
+    """Compare the rows with new centres, which are numbered from ``first``.
 
-    Returns Σ w·α², the largest α², and the distances computed. ``own`` are the rows that these
-    centres are, if they are rows: those are their own.
+    Returns Σ w·α², the largest α², and the number of distances computed. ``own`` are the rows
+    that these centres are, if they are rows; each is labelled with itself.
     """
     plan, centers, first, own = message
     if len(part.values) == 0:
@@ -201,7 +204,7 @@ def catch_up(
 
 
 def _mass(plan: Plan, part: Part, state: Nearest | None) -> npt.NDArray[np.float64]:
-    """Return w·α² of the rows; w of rows that have met no centre."""
+    """Return w·α² of the rows; w before the first centre."""
     weights = plan.weights_of(part)
     if state is None:
         return np.ones(len(part.values)) if weights is None else weights
@@ -231,16 +234,16 @@ def draw(
     mine = targets.get(part.number, np.empty(0))
     mass = _mass(plan, part, state) if len(mine) else np.empty(0)
     drawn = np.searchsorted(np.cumsum(mass), mine, side="right")
-    if len(mine):  # rounding may lead past the last row that has any mass
+    if len(mine):  # rounding may lead past the last row of positive mass
         drawn = np.minimum(drawn, np.flatnonzero(mass)[-1])
     squared = np.ones(len(drawn)) if state is None else state.squared[drawn].astype(np.float64)
     return state, Picked(start + drawn, part.values[drawn], squared)
 
 
-def open_rows(
+def rows_off_centers(
     part: Part, state: Nearest, message: tuple[Plan, FloatArray]
 ) -> tuple[Nearest, Picked]:
-    """Return the rows of positive weight that do not coincide with their centre, and weights."""
+    """Return the rows of positive weight that are not at their centre; scores are weights."""
     plan, centers = message
     start, _ = plan.rows_of(part)
     weights = np.ones(len(part.values)) if part.weights is None else part.weights
@@ -255,7 +258,7 @@ def open_rows(
 def members(
     part: Part, state: Nearest, message: tuple[Plan, int]
 ) -> tuple[Nearest, npt.NDArray[np.float64]]:
-    """Return the weight of the rows nearest to each of so many centres."""
+    """Return, for each of ``count`` centres, the total weight of the rows nearest to it."""
     plan, count = message
     weights = plan.weights_of(part)
     return state, np.bincount(state.labels, weights, minlength=count).astype(np.float64)

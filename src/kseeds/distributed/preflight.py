@@ -1,4 +1,4 @@
-"""Whether other machines can run our tasks: asked of them before any task is sent."""
+"""A check, before any task is sent, that the workers can import kseeds in the same version."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TypeAlias
 
 from kseeds.version import __version__
 
-Seen: TypeAlias = tuple[str | None, str]
-"""The version of kseeds, or None and why it cannot be imported."""
+Probed: TypeAlias = tuple[str | None, str]
+"""The version of kseeds, or None; and the error if it cannot be imported."""
 
 
-def looker(module: str) -> Callable[[], Seen]:
-    """Return a function that tells whether ``module`` can be imported where it is called.
+def import_probe(module: str) -> Callable[[], Probed]:
+    """Return a function that tries to import ``module`` where it is called.
 
-    It travels by value, since it is not a function of a module: kseeds may be missing there.
+    It is a nested function, which is pickled by value: kseeds may be missing on the worker.
     """
 
-    def look() -> tuple[str | None, str]:
+    def probe() -> tuple[str | None, str]:
         import importlib
 
         try:
@@ -26,12 +26,12 @@ def looker(module: str) -> Callable[[], Seen]:
         except Exception as error:
             return None, str(error)
 
-    return look
+    return probe
 
 
-def check_seen(where: str, everywhere: str, seen: Seen) -> None:
-    """Refuse a place that lacks kseeds or has another version of it."""
-    theirs, why = seen
+def check_version(where: str, everywhere: str, probed: Probed) -> None:
+    """Raise if a machine lacks kseeds or has another version of it."""
+    theirs, why = probed
     ours = __version__
     if theirs is None:
         raise missing(where, everywhere, why)
@@ -43,7 +43,7 @@ def check_seen(where: str, everywhere: str, seen: Seen) -> None:
 
 
 def missing(where: str, everywhere: str, why: str) -> RuntimeError:
-    """Return the error for a place that cannot import kseeds."""
+    """Return the error for a machine that cannot import kseeds."""
     reason = " ".join(why.split())
     return RuntimeError(
         f"kseeds cannot be imported on {where} ({reason}); install it on {everywhere}: "

@@ -1,4 +1,4 @@
-"""From the arguments of a public function to a seeding, on any backend."""
+"""The shared body of the public functions of `kseeds.dask` and `kseeds.spark`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 
 from kseeds.distances.metrics import METRICS
-from kseeds.distributed import driver as rounds
 from kseeds.distributed.centers import check_centers
-from kseeds.distributed.driver import Backend, Driver, Request
+from kseeds.distributed.driver import (
+    Backend,
+    Driver,
+    Request,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import check_count, check_positive, check_random_state
 from kseeds.methods.parallel.schedule import Schedule
@@ -34,9 +39,9 @@ def seed(
     columns: int | None = None,
     dtype: np.dtype[Any] | None = None,
 ) -> DistributedSeeding:
-    """Check the arguments, then start the backend and draw: k-means|| if there is a schedule.
+    """Check the arguments, start the backend, and draw; by k-means|| if there is a schedule.
 
-    ``columns`` and ``dtype`` are those of the data, where they are known without a look at it.
+    ``columns`` and ``dtype`` are those of the data, if known without reading it.
     """
     started = time.perf_counter()
     k = check_count("n_clusters", n_clusters)
@@ -52,9 +57,9 @@ def seed(
         with backend() as running:
             driver = Driver(running, Request(k, name, initial, stream, shown))
             if schedule is None:
-                found = rounds.kmeans_plusplus(driver)
+                found = kmeans_plusplus(driver)
             else:
-                found = rounds.kmeans_parallel(driver, schedule)
+                found = kmeans_parallel(driver, schedule)
     finally:
         shown.close()
     if found.distinct < k:
@@ -65,7 +70,7 @@ def seed(
             + f". The other {k - found.distinct} are further rows drawn by weight; ask for fewer "
             "seeds to avoid repeated points.",
             FewerDistinctPointsWarning,
-            stacklevel=4,  # past the public function and its `with_hints`
+            stacklevel=4,  # the caller of the public function, above `with_hints`
         )
     return DistributedSeeding(
         found.values,
@@ -77,21 +82,21 @@ def seed(
 
 
 def _stream_of(random_state: Any) -> Stream | Callable[[], Stream]:
-    """Return the stream, or what makes it: a refused call must not advance a generator."""
+    """Return the stream, or for a generator a function that creates it after all checks."""
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return lambda: check_random_state(random_state)
     return check_random_state(random_state)
 
 
 def check_schedule(oversampling: Any, n_rounds: Any) -> Schedule:
-    """Return how much k-means|| is to draw."""
+    """Check ``oversampling`` and ``rounds`` of k-means||."""
     return Schedule(check_positive("oversampling", oversampling), check_count("rounds", n_rounds))
 
 
 def check_metric_name(metric: Any) -> str:
-    """Return the name of a metric; a function cannot be sent around safely."""
+    """Return the name of a metric; functions are not supported, as workers may not have them."""
     if isinstance(metric, str) and metric in METRICS:
         return metric
     raise ValueError(
-        f"metric={metric!r} is not possible on a cluster; use one of {', '.join(METRICS)}."
+        f"metric={metric!r} is not possible with Dask or Spark; use one of {', '.join(METRICS)}."
     )

@@ -1,7 +1,7 @@
-"""The backend on Apache Spark: one element a partition, states cached beside the rows.
+"""The Spark backend: RDDs of one element per partition; states are cached beside the rows.
 
-Rows leave the JVM as Arrow batches, once. What follows are pure functions of RDD elements: a
-lost executor's share is made again by Spark from where it came.
+Rows leave the JVM once, as Arrow batches. All else are pure functions of RDD elements, so Spark
+can recompute what a lost executor held.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pyspark.sql import Column, DataFrame
 
 from kseeds.distributed.driver import Task
 from kseeds.distributed.partition import Part
-from kseeds.distributed.preflight import check_seen, looker, missing
+from kseeds.distributed.preflight import check_version, import_probe, missing
 from kseeds.distributed.spark_columns import Features
 from kseeds.distributed.spark_rows import block_of, part_of
 
 ONE = "a Spark executor"
 ALL = "every executor, or ship an environment that has it with spark.archives"
-TELLS = int(pyspark.__version__.partition(".")[0]) >= 4
-"""Whether an error that is raised in SQL comes as a sentence; before, as a page of Java."""
+SQL_ERRORS_ARE_SHORT = int(pyspark.__version__.partition(".")[0]) >= 4
+"""Whether an error raised in SQL shows its message only; before, it came with a Java traceback."""
 _LEVEL = StorageLevel.MEMORY_AND_DISK
-_ABSENT = re.compile(
+_MISSING = re.compile(
     r"No module named '(?:kseeds|numpy|numba|llvmlite|threadpoolctl|pyarrow)\b[^']*'"
 )
 
@@ -40,7 +40,7 @@ class SparkBackend:
     Parameters
     ----------
     parts : RDD
-        One `Part` a partition.
+        One `Part` per partition.
     """
 
     def __init__(self, parts: RDD[Part]) -> None:
@@ -51,7 +51,7 @@ class SparkBackend:
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
         """Run a task on every partition; return the replies in the order of the partitions."""
         shared = self._parts.context.broadcast(message)
-        self._messages.append(shared)  # a lost partition may need it again
+        self._messages.append(shared)  # needed again if a partition is recomputed
         if self._kept is None:
             pairs = self._parts.map(lambda part: task(part, None, shared.value))
         else:
@@ -71,7 +71,7 @@ class SparkBackend:
         return replies
 
     def close(self) -> None:
-        """Let go of everything, so that the cluster can."""
+        """Free the cached states and the broadcast messages."""
         if self._kept is not None:
             self._kept.unpersist()
         for message in self._messages:
@@ -80,31 +80,31 @@ class SparkBackend:
 
 
 def _collect(elements: RDD[Any]) -> list[Any]:
-    """Return all elements; tell of executors without kseeds in a sentence."""
+    """Return all elements; raise a short error if an executor lacks kseeds."""
     try:
         return elements.collect()
     except Exception as error:
-        # The preflight met other executors. What is wrong is the last of many lines of Java.
-        found = _ABSENT.search(str(error))
+        # The preflight ran on other executors. The cause is in the last line of a Java traceback.
+        found = _MISSING.search(str(error))
         if found is None:
             raise
     raise missing(ONE, ALL, found.group(0))
 
 
 def check_executors(frame: DataFrame) -> None:
-    """Refuse executors that lack kseeds, or have another version of it."""
+    """Reject executors that lack kseeds, or have another version of it."""
     context = frame.sparkSession.sparkContext
     slots = max(1, context.defaultParallelism)
-    look = looker(__name__)
-    for seen in set(context.parallelize(range(slots), slots).map(lambda _: look()).collect()):
-        check_seen(ONE, ALL, seen)
+    probe = import_probe(__name__)
+    for found in set(context.parallelize(range(slots), slots).map(lambda _: probe()).collect()):
+        check_version(ONE, ALL, found)
 
 
 @contextmanager
 def running(
     frame: DataFrame, features: Features, weights: Column | None, cache: bool
 ) -> Iterator[SparkBackend]:
-    """Give a backend over the rows of a frame; let go of what it keeps afterwards."""
+    """Yield a backend over the rows of a frame; free what it keeps afterwards."""
     check_executors(frame)
     chosen = [column.alias(f"x{j}") for j, column in enumerate(features.columns)]
     if weights is not None:
@@ -136,7 +136,7 @@ def running(
 def _one_by_one(elements: RDD[Any]) -> RDD[Any]:
     """Return the RDD with elements pickled one by one.
 
-    Two such RDDs are zipped as they are. Spark would first send both through Python once more
-    to pickle them in batches of the same size, which takes longer than the work.
+    Such RDDs can be zipped directly. Otherwise Spark would first send both through Python once
+    more, to pickle them in batches of the same size, which takes longer than the task.
     """
     return elements._reserialize(CPickleSerializer())

@@ -1,4 +1,4 @@
-"""Columns of Spark frames: checked by their schema, before any job is started."""
+"""Columns of Spark frames, checked by the schema before any job is started."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _DTYPES: dict[type[DataType], Any] = {
     LongType: np.int64,
     FloatType: np.float32,
 }
-"""What numbers become in NumPy; all others are doubles there."""
+"""The NumPy types of Spark's numbers; all others become doubles."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """The coordinates of the rows, ready for Arrow.
+    """The columns of the coordinates.
 
     Attributes
     ----------
     names : list of str
-        What the user calls the columns, for messages.
+        The user's names of the columns, for messages.
     columns : list of Column
-        One numeric column a coordinate, or a single column of arrays.
+        One numeric column per coordinate, or a single column of arrays.
     as_array : bool
         Whether it is a column of arrays.
     width : int or None
-        The number of coordinates, where it is known.
+        The number of coordinates, if known.
     dtype : dtype
         The precision in which the rows are computed.
     """
@@ -58,7 +58,7 @@ class Features:
 
 
 def features_of(frame: DataFrame, features: Any) -> Features:
-    """Return an array column, or a list of numeric columns."""
+    """Return the columns that ``features`` names: one of arrays, or numeric ones."""
     names = [features] if isinstance(features, str) else features
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise TypeError(
@@ -132,7 +132,7 @@ def weights_of(frame: DataFrame, sample_weight: Any) -> Column | None:
 
 
 def check_name(frame: DataFrame, argument: str, name: str, remedy: str) -> None:
-    """Refuse what is not the name of a single column."""
+    """Reject a name that is not that of exactly one column."""
     if name not in frame.columns:
         raise ValueError(
             f"{argument} is not in the frame, which has {', '.join(frame.columns)}; {remedy}."
@@ -146,7 +146,7 @@ def check_name(frame: DataFrame, argument: str, name: str, remedy: str) -> None:
 
 
 def check_new_names(frame: DataFrame, label: Any, distance: Any) -> None:
-    """Refuse names of new columns that the frame has already."""
+    """Reject names of new columns that the frame has already."""
     fold = _fold(frame)
     taken = {fold(name) for name in frame.columns}
     for argument, name in (("label", label), ("distance", distance)):
@@ -159,17 +159,17 @@ def check_new_names(frame: DataFrame, label: Any, distance: Any) -> None:
             )
     if fold(label) == fold(distance):
         raise ValueError(
-            f"label={label!r} and distance={distance!r} are one name; pass two different ones."
+            f"label={label!r} and distance={distance!r} are one name; pass two different names."
         )
 
 
 def _fold(frame: DataFrame) -> Callable[[str], str]:
-    """Return what makes names equal that Spark does not tell apart."""
+    """Return the function that folds case, if Spark is not set to be case-sensitive."""
     sensitive = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
     return (lambda name: name) if sensitive else str.lower
 
 
 def column_of(name: str) -> Column:
-    """Return a column by its name, whatever that is made of."""
+    """Return a column by its name, which may contain dots and backticks."""
     quoted = name.replace("`", "``")
     return functions.col(f"`{quoted}`")

@@ -1,4 +1,4 @@
-"""Rows as they arrive from Spark, on the executors: made arrays, or refused with their place."""
+"""Rows of Spark on the executors: converted to arrays, or rejected with their position."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kseeds.inputs.frames import from_arrow
 from kseeds.inputs.places import place_of
 
 Lengths: TypeAlias = npt.NDArray[np.int64]
-"""The numbers of coordinates of rows that are arrays; -1 for a null instead of a row."""
+"""The lengths of rows that are arrays; -1 for a null row."""
 Block: TypeAlias = tuple[npt.NDArray[Any] | Lengths, npt.NDArray[np.float64] | None]
-"""The values of some rows, or in one dimension the lengths that they differ in; and weights."""
+"""The values of some rows and their weights; the (1-D) lengths instead, if lengths differ."""
 
 
 def block_of(batch: pa.RecordBatch, as_array: bool, weighted: bool) -> Block:
-    """Return the block of an Arrow batch; NaN where a number is null, as for data in memory."""
+    """Return the block of an Arrow batch; nulls become NaN, as for data in memory."""
     columns = list(batch.columns)
     weights = columns.pop().to_numpy(zero_copy_only=False) if weighted else None
     if not as_array:
@@ -29,13 +29,13 @@ def block_of(batch: pa.RecordBatch, as_array: bool, weighted: bool) -> Block:
     rows = columns[0]
     lengths = np.diff(rows.offsets.to_numpy()).astype(np.int64)
     lengths[rows.is_null().to_numpy(zero_copy_only=False)] = -1
-    if len(lengths) == 0 or refusal_of(lengths, "") is not None:
+    if len(lengths) == 0 or length_error(lengths, "") is not None:
         return lengths, weights
     return from_arrow(rows.flatten(), "X").reshape(len(lengths), lengths[0]), weights
 
 
 def part_of(number: int, blocks: list[Block], names: list[str], as_array: bool) -> Part:
-    """Make one part of the blocks of a partition; an empty one of none."""
+    """Concatenate the blocks of a partition to one part, which may be empty."""
     filled = [block for block in blocks if len(block[0])]
     if not filled:
         return Part(number, np.empty((0, 1)))
@@ -43,7 +43,7 @@ def part_of(number: int, blocks: list[Block], names: list[str], as_array: bool) 
         lengths = [
             rows if rows.ndim == 1 else np.full(len(rows), rows.shape[1]) for rows, _ in filled
         ]
-        error = refusal_of(np.concatenate(lengths), names[0])
+        error = length_error(np.concatenate(lengths), names[0])
         return Part(number, np.empty((0, 1)), error=error)
     weights = None
     if filled[0][1] is not None:
@@ -52,8 +52,8 @@ def part_of(number: int, blocks: list[Block], names: list[str], as_array: bool) 
     return Part.of(number, values, weights, labels_of(names, as_array, values.shape[1]))
 
 
-def refusal_of(lengths: Lengths, column: str) -> str | None:
-    """Return what is wrong with rows of such lengths in a column; None if they are all alike."""
+def length_error(lengths: Lengths, column: str) -> str | None:
+    """Return the error for null rows and for rows of different lengths; None if all are equal."""
     nulls = np.flatnonzero(lengths < 0)
     if len(nulls):
         place = place_of((int(nulls[0]), 0), [column])
@@ -69,7 +69,7 @@ def refusal_of(lengths: Lengths, column: str) -> str | None:
 
 
 def labels_of(names: list[str], as_array: bool, width: int) -> list[str]:
-    """Return how to call the coordinates: by their columns, or by their places in the one."""
+    """Return the names of the coordinates for messages: columns, or elements of the array."""
     return [f"{names[0]}[{j}]" for j in range(width)] if as_array else names
 
 
@@ -81,17 +81,17 @@ def nearest_of(
     names: list[str],
     as_array: bool,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-    """Return labels and distances of a pandas series of arrays, one of a partition's batches.
+    """Return labels and distances of a pandas series of arrays, one batch of a partition.
 
-    A batch knows neither its place in the partition nor the other batches: counts are its own.
+    Row numbers in messages are those of the batch, whose position in the partition is unknown.
     """
     if len(rows) == 0:
         return np.empty(0, dtype=np.int32), np.empty(0)
     try:
         block = np.array([-1 if row is None else len(row) for row in rows], dtype=np.int64)
-        if refusal_of(block, names[0]) is None:
+        if length_error(block, names[0]) is None:
             block = np.stack(rows.to_numpy())
-            if block.dtype.kind == "O":  # where a row has nothing but nulls
+            if block.dtype.kind == "O":  # a row has nothing but nulls
                 block = block.astype(np.float64)
         part = part_of(number, [(block, None)], names, as_array)
         _, surveyed = survey(part, None, metric)

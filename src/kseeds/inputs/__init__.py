@@ -1,4 +1,4 @@
-"""Everything that may be wrong with what a user passes, and the one form it leaves in."""
+"""Validation: what users pass is checked here and becomes a `Problem`, the input of all methods."""
 
 from kseeds.inputs.arguments import (
     check_algorithm,

@@ -1,4 +1,4 @@
-"""Checks of the arguments that are not data. Each failure names argument, value and remedy."""
+"""Checks of the arguments that are not data. Errors name the argument, the value and a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kseeds.runtime.threads import default_threads
 from kseeds.sampling.streams import RandomState, Stream
 
 _MOST = 2**31 - 1
-"""What labels, and so counts, can hold."""
+"""The largest int32: labels are of that type, so no count may exceed it."""
 
 
 def check_count(name: str, value: Any) -> int:
@@ -77,12 +77,12 @@ def check_threads(n_threads: Any) -> int:
 
 
 def check_random_state(random_state: Any) -> Stream:
-    """Return the stream of random numbers that ``random_state`` stands for; draws from it."""
+    """Return the random stream of ``random_state``; a generator is advanced by two draws."""
     return Stream.from_random_state(known_random_state(random_state))
 
 
 def known_random_state(random_state: Any) -> RandomState:
-    """Return ``random_state`` if a stream can be made of it; draws nothing."""
+    """Return ``random_state`` if it is of a supported type; draws nothing from it."""
     known = (np.random.Generator, np.random.RandomState, np.random.SeedSequence)
     if random_state is not None and not isinstance(random_state, known):
         if isinstance(random_state, (bool, np.bool_)) or not isinstance(
@@ -99,7 +99,7 @@ def known_random_state(random_state: Any) -> RandomState:
 
 
 def check_radii(radii: Any, n_queries: int) -> npt.NDArray[np.float64]:
-    """Return one non-negative radius a query."""
+    """Return one non-negative radius per query."""
     values = np.asarray(to_array(radii, "radii"), dtype=np.float64)
     if values.ndim == 0:
         values = np.full(n_queries, values)

@@ -1,6 +1,6 @@
-"""From whatever a user holds (list, pandas, polars, Arrow, sparse) to a plain ndarray.
+"""Conversion of lists, pandas, polars, Arrow and sparse data to a plain ndarray.
 
-Optional libraries are recognised by the modules their types come from and never imported.
+Optional libraries are recognised by the module of the type and are never imported.
 """
 
 from __future__ import annotations
@@ -67,21 +67,21 @@ def _as_array(data: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _library_of(kind: type) -> str | None:
-    """Return the known library that a type, or one it is derived from, comes from."""
+    """Return the library of ``_LIBRARIES`` that defines a type or one of its bases, or None."""
     homes = (base.__module__.partition(".")[0] for base in kind.__mro__)
     return next((home for home in homes if home in _LIBRARIES), None)
 
 
 def _has_masked(data: Any) -> bool:
-    """Return whether an entry of an array is masked; a mask that hides nothing is no matter."""
-    mask = np.ma.getmask(data)  # False for all but masked arrays
-    return bool(mask.any()) if mask.dtype == np.bool_ else False  # records are refused as such
+    """Return whether any entry of an array is masked; a mask without masked entries is accepted."""
+    mask = np.ma.getmask(data)  # False for an array that is not masked
+    return bool(mask.any()) if mask.dtype == np.bool_ else False  # records are rejected later
 
 
 def _kinds_inside(data: Any, name: str) -> set[type]:
-    """Return the types of all that a list holds, and the lists in it, however deep.
+    """Return the types of all elements of a list, including those of nested lists.
 
-    Masked entries are refused on the way, as only the values tell whether there are any.
+    Masked entries raise here, because only the values show whether there are any.
     """
     if not isinstance(data, Sequence) or isinstance(data, (str, bytes, range, memoryview)):
         return set()
@@ -91,20 +91,20 @@ def _kinds_inside(data: Any, name: str) -> set[type]:
     for value in data if nested or masked else ():
         if type(value) in nested:
             kinds |= _kinds_inside(value, name)
-        elif type(value) in masked and _has_masked(value):  # so has numpy.ma.masked
+        elif type(value) in masked and _has_masked(value):  # true of numpy.ma.masked, too
             raise TypeError(f"{name} holds masked entries; fill or drop them first.")
     return kinds
 
 
 def _check_inside(kind: type, name: str) -> None:
-    """Refuse what NumPy would convert without a word, or could not make rows of."""
+    """Reject elements that NumPy would convert silently, or could not stack to rows."""
     if _library_of(kind) == "scipy" and hasattr(kind, "toarray"):
         raise TypeError(f"{name} holds sparse matrices; stack them with scipy.sparse.vstack first.")
     _refuse_distributed(kind, name)
 
 
 def _refuse_distributed(kind: type, name: str) -> None:
-    """Refuse data that is not in memory: loading it is for the user to decide."""
+    """Reject data that is not in memory: whether to load it is up to the user."""
     library = _library_of(kind)
     if library in ("dask", "dask_expr"):
         title, module, load = "Dask", "kseeds.dask", ".compute()"

@@ -1,4 +1,4 @@
-"""Which dtypes are numbers, and the precision they are computed in."""
+"""Which dtypes are accepted, and the precision in which each is computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kseeds.inputs.places import place_of
 from kseeds.messages import kind_of, shown
 
 DENSE_BYTES = 4 << 30
-"""Sparse data is made dense up to this size."""
+"""Sparse data is converted to dense arrays up to this size."""
 
 _FLOAT64 = np.dtype(np.float64)
 _NUMBERS = (numbers.Real, np.bool_, decimal.Decimal)
@@ -23,7 +23,7 @@ _NUMBERS = (numbers.Real, np.bool_, decimal.Decimal)
 def float_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """Return the precision in which data of these dtypes is computed.
 
-    Floats keep theirs; whatever float32 holds exactly (float16, booleans, integers of at
+    Floats keep theirs; whatever float32 represents exactly (float16, booleans, integers of at
     most 16 bits) becomes float32, everything else float64. Integers beyond 2⁵³, and floats
     longer than float64, are rounded to the nearest float64.
     """
@@ -32,7 +32,7 @@ def float_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def numeric(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Return ``array`` with booleans, integers or floats of at most 64 bits; refuse others."""
+    """Return ``array`` as booleans, integers or floats of at most 64 bits; reject other dtypes."""
     kind = array.dtype.kind
     if kind == "f" and array.dtype.itemsize > _FLOAT64.itemsize:
         return cast(array, _FLOAT64, name, "float64", "rescale it first")
@@ -74,7 +74,7 @@ def first_not_a_number(array: npt.NDArray[np.object_]) -> tuple[int, ...] | None
 
 
 def from_objects(array: npt.NDArray[np.object_], name: str) -> npt.NDArray[np.float64]:
-    """Return Python's numbers as float64."""
+    """Return an array of Python numbers as float64."""
     try:
         return array.astype(np.float64)
     except (OverflowError, ValueError):
@@ -82,14 +82,14 @@ def from_objects(array: npt.NDArray[np.object_], name: str) -> npt.NDArray[np.fl
 
 
 def not_an_array(data: Any, name: str) -> TypeError:
-    """Return the error for what holds no numbers at all."""
+    """Return the error for an object that is not an array of numbers."""
     return TypeError(
         f"{name} is {kind_of(data)}, which is not an array; pass a list or an array of numbers."
     )
 
 
 def check_dense(shape: tuple[int, ...], kind: str, name: str) -> None:
-    """Refuse sparse data that would be too large when dense."""
+    """Reject sparse data that would be too large as a dense array."""
     needed = int(np.prod([int(length) for length in shape], dtype=object)) * _FLOAT64.itemsize
     if needed > DENSE_BYTES:
         raise ValueError(

@@ -1,9 +1,9 @@
-"""A fingerprint of the data, to notice when it has changed since it was seeded.
+"""A fingerprint (hash) of the data, to detect that it has changed since it was seeded.
 
-Words of 32 bits, mixed so that round numbers use all bits, times odd numbers that depend on the
-row and on the column, summed for every block of 64 rows modulo 2³². A changed word always changes
-the sum; other changes go unnoticed with a probability of about 2⁻³² a block. The compiled first
-pass of lazy k-means++ makes the same numbers while it has the rows at hand.
+For every block of 64 rows: the sum modulo 2³² of its 32-bit words, each mixed by x ^ (x >> 16) so
+that round numbers use all bits, and multiplied by odd factors of its row and of its column. A
+single changed word always changes the sum; other changes are missed with a probability of about
+2⁻³² per block. The compiled first pass of lazy k-means++ computes the same sums on the way.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kseeds.runtime.threads import Workers
 Fingerprint: TypeAlias = npt.NDArray[np.uint32]
 
 _FEW = 256
-"""Words of a row for which the factors are kept: small jobs come often."""
+"""Rows of at most this many words have their factors cached, for many small jobs in a row."""
 _WORDS = 1 << 16
-"""Words at a time, so that the temporaries stay in cache."""
+"""Words processed at a time, so that temporaries stay in cache."""
 
 
 def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
-    """Return the fingerprint of C-contiguous rows: a number for every 64 of them.
+    """Return the fingerprint of C-contiguous rows: one number per block of 64 rows.
 
     Examples
     --------
@@ -55,22 +55,23 @@ def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
             sums[first + len(whole)] = _sums(rest[None, :], factors[: len(rest)])[0]
 
     def compiled_task(start: int, stop: int) -> None:
-        from kseeds.inputs.fingerprint_kernels import print_blocks
+        from kseeds.inputs.fingerprint_kernels import fingerprint_blocks
 
-        print_blocks(flat, width, start // BLOCK, -(-stop // BLOCK), factors, sums)
+        fingerprint_blocks(flat, width, start // BLOCK, -(-stop // BLOCK), factors, sums)
 
-    # Both give the same; the compiler is not loaded for this.
-    chosen, words_a_task = task, _WORDS
+    # Both tasks give the same sums; the compiler is used only if it is loaded already.
+    chosen, words_per_task = task, _WORDS
     if "kseeds.runtime.compiler" in sys.modules:
-        chosen, words_a_task = compiled_task, 16 * _WORDS
-    workers.over_blocks(chosen, n, max(1, words_a_task // (width * BLOCK)) * BLOCK)
+        chosen, words_per_task = compiled_task, 16 * _WORDS
+    workers.over_blocks(chosen, n, max(1, words_per_task // (width * BLOCK)) * BLOCK)
     return sums
 
 
 def factors_for(points: FloatArray) -> npt.NDArray[np.uint32]:
-    """Return what the words of a block are multiplied by: a factor of the row, one of the column.
+    """Return the factor of every word of a block: that of its row times that of its column.
 
-    Those of the first row and of the first column are 1, so that both can be read off.
+    The factors of row 0 and of column 0 are 1, so the first row holds the column factors and the
+    first column the row factors.
     """
     words = points.shape[1] * (points.itemsize // 4)
     return _factors_of_few(words) if words <= _FEW else _factors(words)
@@ -78,7 +79,7 @@ def factors_for(points: FloatArray) -> npt.NDArray[np.uint32]:
 
 def _factors(words: int) -> npt.NDArray[np.uint32]:
     factors = np.multiply.outer(_odd_numbers(0, BLOCK), _odd_numbers(BLOCK, words)).reshape(-1)
-    factors.flags.writeable = False  # kernels are compiled for one kind of array only
+    factors.flags.writeable = False  # kernels are compiled for read-only arrays
     return factors
 
 
@@ -86,7 +87,7 @@ _factors_of_few = functools.lru_cache(maxsize=16)(_factors)
 
 
 def _odd_numbers(start: int, count: int) -> npt.NDArray[np.uint32]:
-    """Return odd numbers without a pattern, but for the first, which is 1."""
+    """Return ``count`` hashed odd numbers; the first is replaced by 1."""
     numbers = np.arange(start, start + count, dtype=np.uint32)
     for shift, factor in ((16, 0x9E3779B1), (15, 0x85EBCA6B), (13, 0xC2B2AE35)):
         numbers ^= numbers >> np.uint32(shift)

@@ -12,9 +12,9 @@ from kseeds.simd import interpreted
 
 
 def _print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
-    """Return the number of the words of a block, which are ``start`` to ``stop`` of all."""
-    # Unsigned places, which need no test for being negative; and no slices, whose reference
-    # counts threads would fight over.
+    """Return the fingerprint of one block: the words ``start`` to ``stop``."""
+    # Unsigned indices need no test for negative values, and slices would make threads contend
+    # for reference counts.
     first = np.uint64(start)
     total, sixteen = np.uint32(0), np.uint32(16)
     for at in range(np.uint64(stop - start)):
@@ -24,13 +24,15 @@ def _print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
     return total
 
 
-# Interpreted, such arithmetic would be slow and warn of every overflow.
+# Interpreted, the loop would be slow and warn of every overflow.
 print_words = interpreted.print_words if JIT_DISABLED else inlined(_print_words)
 
 
 @kernel
-def print_blocks(words: Any, width: int, first: int, last: int, factors: Any, sums: Any) -> None:
-    """Write the numbers of the blocks ``first`` to ``last`` of rows of ``width`` words."""
+def fingerprint_blocks(
+    words: Any, width: int, first: int, last: int, factors: Any, sums: Any
+) -> None:
+    """Write the fingerprints of the blocks ``first`` to ``last`` of rows of ``width`` words."""
     for block in range(first, last):
         start = block * BLOCK * width
         stop = min(start + BLOCK * width, words.shape[0])

@@ -1,4 +1,4 @@
-"""Values that are not finite, or would not be after a conversion: found, counted, placed."""
+"""Errors for values that are not finite, or would overflow in a conversion."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kseeds.inputs.places import column_labels, place_of
 from kseeds.runtime.memmap import contiguous
 
 _ROWS = 4096
-"""Rows looked at a time; only ever on the way to an error."""
+"""Rows checked at a time."""
 
 
 def not_finite(values: npt.NDArray[Any], name: str, labels: list[Any] | None = None) -> ValueError:
-    """Return the error for rows with NaN or infinite values, of which there is at least one.
+    """Return the error for data that has a NaN or an infinite value.
 
     Parameters
     ----------
     values : ndarray, shape (n, d)
         The rows.
     name : str
-        The argument they came in.
+        The argument that holds them.
     labels : list, optional
         The names of their columns.
     """
@@ -48,7 +48,7 @@ def not_finite(values: npt.NDArray[Any], name: str, labels: list[Any] | None = N
 
 
 def counted(what: str, rows: int, first: str) -> str:
-    """Return "nan at row 3" for a single row, and for more how many and where the first is."""
+    """Return "nan at row 3", or for several rows "nan in 5 rows, first at row 3"."""
     return f"{what} at {first}" if rows == 1 else f"{what} in {rows} rows, first at {first}"
 
 
@@ -60,25 +60,25 @@ def cast(
     remedy: str,
     source: Any = None,
 ) -> npt.NDArray[Any]:
-    """Return ``values`` in C order and of ``dtype``; refuse finite ones that would overflow.
+    """Return ``values`` in C order as ``dtype``; reject finite values that would overflow.
 
     Parameters
     ----------
     values : ndarray
         Numbers.
     dtype : dtype
-        A float.
+        A float dtype.
     name : str
-        The argument they came in.
+        The argument that holds them.
     holder : str
-        How to call ``dtype`` in the message.
+        The name of ``dtype`` in the message.
     remedy : str
-        What to do about a value that it does not hold.
+        What the message recommends.
     source : object
-        What the user passed, which may have names for its columns.
+        What the user passed; its column names appear in the message.
     """
     with np.errstate(over="ignore"):
-        converted = contiguous(values, dtype).reshape(values.shape)  # NumPy gives a number an axis
+        converted = contiguous(values, dtype).reshape(values.shape)  # a scalar gets an axis
     if values.dtype.kind != "f" or values.dtype.itemsize <= dtype.itemsize:
         return converted
     for lo in range(0, len(values) if values.ndim else 0, _ROWS):

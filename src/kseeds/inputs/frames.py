@@ -1,4 +1,4 @@
-"""From pandas, polars and Arrow to a plain ndarray; none of them is imported."""
+"""Conversion of pandas, polars and Arrow data to a plain ndarray; no library is imported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONG = np.dtype(np.longdouble)
 
 
 def from_pandas(data: Any, name: str) -> npt.NDArray[Any]:
-    """Return the numbers of a pandas frame, series, index or array; NaN where one is missing."""
+    """Return the values of a pandas frame, series, index or array; missing values become NaN."""
     if not (hasattr(data, "dtype") or hasattr(data, "dtypes")):
         raise not_an_array(data, name)
     if data.ndim == 1:
@@ -44,9 +44,9 @@ def from_pandas(data: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _pandas_kind(dtype: Any, name: str, column: str) -> np.dtype[Any]:
-    """Return the NumPy dtype that a pandas dtype stands for; refuse what is no number."""
+    """Return the NumPy dtype of a pandas dtype; reject dtypes that are not numeric."""
     plain = dtype.subtype if _is_sparse(dtype) else getattr(dtype, "numpy_dtype", dtype)
-    objects = isinstance(dtype, np.dtype) and dtype.kind == "O"  # looked at one by one, later
+    objects = isinstance(dtype, np.dtype) and dtype.kind == "O"  # its elements are checked later
     if not isinstance(plain, np.dtype) or (plain.kind not in "biuf" and not objects):
         raise _refuse_column(name, column, dtype)
     return plain
@@ -73,7 +73,7 @@ def _pandas_column(column: Any, kind: np.dtype[Any], name: str, called: str) -> 
 
 
 def from_polars(data: Any, name: str) -> npt.NDArray[Any]:
-    """Return the numbers of a polars frame or series; NaN where one is missing."""
+    """Return the values of a polars frame or series; missing values become NaN."""
     if hasattr(data, "collect"):
         raise TypeError(f"{name} is a polars {type(data).__name__}; call .collect() first.")
     if not hasattr(data, "to_numpy"):
@@ -87,7 +87,7 @@ def from_polars(data: Any, name: str) -> npt.NDArray[Any]:
 def _polars_column(column: Any, name: str, called: str) -> npt.NDArray[Any]:
     if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
         raise _refuse_column(name, called, column.dtype)
-    # NumPy has no decimals, no integers of 128 bits, and no booleans that may be missing.
+    # NumPy has no decimals, no 128-bit integers, and no booleans with missing values.
     if str(column.dtype).startswith(("Decimal", "Int128", "UInt128")) or (
         str(column.dtype) == "Boolean" and column.null_count()
     ):
@@ -96,7 +96,7 @@ def _polars_column(column: Any, name: str, called: str) -> npt.NDArray[Any]:
 
 
 def from_arrow(data: Any, name: str) -> npt.NDArray[Any]:
-    """Return the numbers of an Arrow table, batch or array; NaN where one is missing."""
+    """Return the values of an Arrow table, batch or array; missing values become NaN."""
     if hasattr(data, "type") and hasattr(data, "to_numpy"):
         return _arrow_column(data, name, _called(None))
     labels = column_labels(data)
@@ -124,13 +124,13 @@ def _arrow_column(column: Any, name: str, called: str) -> npt.NDArray[Any]:
     if hasattr(column, "chunks"):
         column = column.chunk(0) if column.num_chunks else column
     if column.null_count:
-        # Not "safe": integers beyond 2⁵³ are rounded, as they are where none is missing.
+        # safe=False: integers beyond 2⁵³ are rounded, as they are in columns without nulls.
         column = column.cast("float64", safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _common(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
-    """Return the precision of several columns; long doubles stay, to be checked as a whole."""
+    """Return the precision of several columns; long doubles are kept, and checked later."""
     kinds = [np.dtype(np.float64) if kind.kind == "O" else kind for kind in kinds]
     long = [kind for kind in kinds if kind.kind == "f" and kind.itemsize > 8]
     return _LONG if long else float_dtype(*kinds)
@@ -146,7 +146,7 @@ def _stacked(columns: list[npt.NDArray[Any]], n_rows: int) -> npt.NDArray[Any]:
 
 
 def _called(label: Any, *, known: bool = False) -> str:
-    """Return "column 'a' of " for a message, or nothing for a column without a name."""
+    """Return "column 'a' of " for a message, or "" for a column without a name."""
     if label is None:
         return ""
     return f"column {label if known else shown(label)} of "

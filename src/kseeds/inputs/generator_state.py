@@ -1,4 +1,4 @@
-"""A call that raises leaves the caller's random generator as it was."""
+"""A call that raises leaves the caller's random generator in the state it had before."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kseeds.sampling.streams import Stream
 
 @contextmanager
 def restored_on_error(random_state: Any) -> Iterator[None]:
-    """Put a Generator or RandomState back if the body raises, whatever it raises.
+    """Restore the state of a Generator or RandomState if the body raises anything.
 
-    Some errors are found after the draw: lazy k-means++ sees a NaN in its first pass, a function
-    returns no number. If someone else has drawn from the generator in the meantime it stays
-    where it is: going back would give two callers the same numbers.
+    Some errors are found after the generator was drawn from: lazy k-means++ finds a NaN in its
+    first pass, or a metric function returns something else than a number. If others have drawn
+    from the generator since, it is left alone: they would get the same numbers again.
     """
     before = _state_of(random_state)
     try:

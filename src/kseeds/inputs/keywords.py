@@ -1,4 +1,4 @@
-"""Keywords that no signature holds: options of one algorithm, and words that were mistyped."""
+"""Checks of keywords: options of single algorithms, and hints for unknown names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ KEYWORDS: dict[str, Collection[str]] = {
     "kmeans_plusplus": _COMMON,
     "kmeans_parallel": ("oversampling", "rounds", *_COMMON),
 }
-"""The keywords of the public functions; `with_hints` adds those of the functions it is given."""
+"""The keywords of the public functions; `with_hints` adds those of the functions it decorates."""
 
-_ELSEWHERE = {
+_ALIASES = {
     "n_jobs": "n_threads",
     "threads": "n_threads",
     "num_threads": "n_threads",
@@ -46,13 +46,13 @@ _ELSEWHERE = {
     "data": "frame",
     "df": "frame",
 }
-"""What other libraries, or our own functions for other data, call the same thing."""
+"""Names that other libraries, or kseeds functions for other data, use for a keyword."""
 
-_ON_CLUSTERS = {
-    "n_threads": "the cluster decides how many threads there are.",
-    "algorithm": "there is one algorithm on a cluster.",
+_IN_MEMORY_ONLY = {
+    "n_threads": "leave it out, Dask and Spark set the number of threads.",
+    "algorithm": "leave it out, there is one algorithm for data in partitions.",
 }
-"""What the functions in memory have and those of kseeds.dask and kseeds.spark cannot have."""
+"""Keywords that the functions of kseeds.dask and kseeds.spark do not have, and why."""
 
 
 def check_options(
@@ -62,7 +62,7 @@ def check_options(
     algorithms: Collection[str],
     options_of: Callable[[str], Mapping[str, Collection[Any]]],
 ) -> None:
-    """Check the keywords that are not in the signature of a public function.
+    """Check the keywords of a public function that are options of single algorithms.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def check_options(
     algorithms : collection of str
         All algorithms of the function.
     options_of : callable
-        Returns the options of an algorithm; asked only if there is a keyword to check.
+        Returns the options of an algorithm; called only if there is a keyword to check.
     """
     for name, value in options.items():
         owners = [one for one in algorithms if name in options_of(one)]
@@ -97,13 +97,13 @@ def _elsewhere(
 ) -> str:
     holders = " and ".join(f"algorithm={owner!r}" for owner in owners)
     if algorithm == "auto":
-        return f"is an option of {holders} only; name that too"
+        return f"is an option of {holders} only; pass that, too"
     offer = ", ".join(options_of(algorithm)) or "none"
     return f"is not an option of algorithm={algorithm!r}, which has {offer}; {holders} has it"
 
 
 def with_hints(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Let a public function suggest the right name for a keyword that it does not have."""
+    """Make a public function suggest the right name when a keyword is unknown."""
     home = function.__module__
     prefix = f"{home}." if home in ("kseeds.dask", "kseeds.spark") else ""
     title = f"{prefix}{function.__name__}"
@@ -124,12 +124,12 @@ def _unknown(function: str, name: str, options: Collection[str] = ()) -> TypeErr
     prefix = function.rpartition(".")[0]
     siblings = [one for one in KEYWORDS if one.rpartition(".")[0] == prefix]
     other = next((one for one in siblings if name in KEYWORDS[one]), None)
-    meant = _ELSEWHERE.get(name.lower(), name)
+    meant = _ALIASES.get(name.lower(), name)
     close = get_close_matches(name.lower(), own, n=1)
     if meant in own:
         remedy = f"use {meant}."
-    elif prefix and meant in _ON_CLUSTERS:
-        remedy = _ON_CLUSTERS[meant]
+    elif prefix and meant in _IN_MEMORY_ONLY:
+        remedy = _IN_MEMORY_ONLY[meant]
     elif other is not None:
         remedy = f"it is a keyword of {other}."
     elif close:

@@ -1,4 +1,4 @@
-"""How messages call places in the data: rows by number, columns by name if they have one."""
+"""How messages name positions in the data: row numbers, and column names where there are any."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kseeds.messages import shown
 
 
 def column_labels(data: Any) -> list[Any] | None:
-    """Return the names of the columns of a pandas, polars or Arrow table, None of others."""
+    """Return the column names of a pandas, polars or Arrow table; None for other data."""
     if getattr(data, "ndim", 2) == 1:
         return None
     if hasattr(data, "schema") and hasattr(data, "column_names"):  # Arrow
@@ -20,7 +20,7 @@ def column_labels(data: Any) -> list[Any] | None:
 
 
 def column_name(column: int, labels: list[Any] | None) -> str:
-    """Return how to call a column: by its label, with its position if that is not enough."""
+    """Return the name of a column for a message, with its position if the name is not unique."""
     if labels is None or column >= len(labels):
         return str(column)
     label = labels[column]

@@ -1,4 +1,4 @@
-"""Rows of points: to floats, checked for NaN and infinity, made ready for a metric."""
+"""The points: converted to floats, checked for NaN and infinity, and prepared for a metric."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ _OTHER_UNITS = {np.dtype(np.float32): 2.0**-60, np.dtype(np.float64): 2.0**-500}
 
 @dataclass(frozen=True)
 class Prepared:
-    """Points in the two forms they are needed in.
+    """The points as the user passed them, and as the kernels need them.
 
     Attributes
     ----------
     values : ndarray
-        The user's rows, C-contiguous float32 or float64: what centres are cut from.
+        The user's rows, C-contiguous float32 or float64; seeds are copied from these.
     points : ndarray
-        What the kernels see: scaled, normalised or embedded; often ``values`` itself. Always
-        a read-only view, so that kernels are compiled for one kind of array only.
+        The input of the kernels: scaled, normalised or embedded; often ``values`` itself. Always
+        a read-only view, so that kernels are compiled for one type of array only.
     metric : Metric
         The metric bound to these points.
     factor : float
-        What the coordinates were multiplied by.
+        The power of two that the coordinates were multiplied by.
     checked : bool
-        Whether the values are known to be finite, and their squares to be safe.
+        Whether the values are known to be finite, and their squares neither to overflow nor to
+        underflow.
     others : ndarray
-        Rows that were prepared together with these, as they were given.
+        Rows that were prepared together with these (initial centres, say), in the user's units.
     """
 
     values: FloatArray
@@ -56,7 +57,7 @@ class Prepared:
 
 
 def prepare_points(X: Any, metric: Any, *, name: str = "X") -> Prepared:
-    """Check ``X`` and make it ready for ``metric``."""
+    """Check ``X`` and prepare it for ``metric``."""
     return prepare_together(X, None, metric, names=(name, ""))[0]
 
 
@@ -69,12 +70,12 @@ def prepare_together(
     check_values: bool = True,
     same_units: bool = False,
 ) -> tuple[Prepared, FloatArray]:
-    """Check two sets of rows and make them ready to be compared: one scale must do for both.
+    """Check two sets of rows and prepare both with one scale, so that they can be compared.
 
-    Without ``check_values`` the values of ``X`` are taken to be finite and of ordinary size, unless
-    the others are not: for a caller that is about to read them all anyway, and will notice.
-    ``others`` may be None, for none. With ``same_units`` they are refused if they are so much
-    larger than ``X`` that they must be in other units.
+    Without ``check_values`` the values of ``X`` are assumed to be finite and of ordinary size
+    (unless the others are not): for callers that read all values anyway and detect bad ones then.
+    ``others`` may be None. With ``same_units`` they are rejected if they are so much larger than
+    ``X`` that they must be in other units.
     """
     known = check_metric(metric)
     values = two_dimensional(to_array(X, names[0]), names[0])
@@ -82,7 +83,7 @@ def prepare_together(
     more = np.empty((0, values.shape[1]), dtype=values.dtype)
     largest = 0.0
     if others is not None:
-        # Not the caller's own memory: labels may be computed from it long after the call.
+        # A copy, since labels may be computed from it long after the call.
         more = _rows_like(values, others, names[1]).copy()
         largest = _largest_finite(more, names[1], others)
         _check_domain(more, known, names[1])
@@ -98,7 +99,7 @@ def prepare_together(
 
 
 def prepare_like(reference: Prepared, X: Any, *, name: str) -> tuple[FloatArray, FloatArray]:
-    """Check more rows; return them ready to be compared with ``reference``, and as given."""
+    """Check more rows; return them prepared like ``reference``, and in the user's units."""
     values = _rows_like(reference.values, X, name)
     largest = _largest_finite(values, name, X)
     if largest * reference.factor > math.ldexp(1.0, np.finfo(values.dtype).maxexp // 3):
@@ -108,9 +109,9 @@ def prepare_like(reference: Prepared, X: Any, *, name: str) -> tuple[FloatArray,
 
 
 def check_units(dtype: np.dtype[Any], largest: float, of_others: float, name: str) -> None:
-    """Refuse rows that are so much larger than the data that they must be in other units.
+    """Reject rows that are so much larger than the data that they must be in other units.
 
-    Only where the data must be looked at anyway, to scale both: not all algorithms do otherwise.
+    Only where both have to be scaled, because only then the values of the data are read.
     """
     far = 0.0 < largest < of_others * _OTHER_UNITS[dtype]
     if far and metrics.factor_for(dtype, of_others) != 1.0:
@@ -125,7 +126,7 @@ def _too_far(name: str, largest: float) -> ValueError:
 
 
 def _rows_like(reference: FloatArray, X: Any, name: str) -> FloatArray:
-    """Return rows with the columns and the precision of others; there may be none."""
+    """Return rows, possibly none, in the precision of ``reference``; check their columns."""
     values = two_dimensional(to_array(X, name), name, allow_empty=True)
     if values.shape[1] != reference.shape[1]:
         raise ValueError(
@@ -167,7 +168,7 @@ def two_dimensional(
 def check_values(
     values: FloatArray, metric: str | Dissimilarity, name: str, labels: list[Any] | None = None
 ) -> float:
-    """Refuse what no distance can be computed of; return the largest absolute value.
+    """Reject values that have no distance in ``metric``; return the largest absolute value.
 
     ``labels`` are the names of the columns, for messages.
     """
@@ -179,7 +180,7 @@ def check_values(
 
 
 def _largest_finite(values: FloatArray, name: str, source: Any = None) -> float:
-    """Return the largest absolute value; refuse NaN and infinity with their place."""
+    """Return the largest absolute value; reject NaN and infinity."""
     largest = _largest(values)
     if math.isnan(largest):
         raise not_finite(values, name, column_labels(source))
@@ -192,7 +193,7 @@ def _largest(values: FloatArray) -> float:
     largest = 0.0
     for lo in range(0, len(values), rows):
         block = values[lo : lo + rows]
-        # A NaN anywhere makes both extremes NaN, so two reductions see everything.
+        # A NaN anywhere makes the maximum and the minimum NaN, so two reductions suffice.
         high, low = float(block.max()), float(block.min())
         if not (math.isfinite(high) and math.isfinite(low)):
             return math.nan

@@ -1,4 +1,4 @@
-"""A seeding problem: all that a method needs, checked and in one form."""
+"""A seeding problem: the checked input of every method."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from kseeds.sampling.streams import Stream
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method works on; valid by construction.
+    """The input of a method; valid by construction.
 
     Attributes
     ----------
     points : ndarray, shape (n, d)
         Prepared points, C-contiguous and read-only.
     weights : ndarray of float64, shape (n,), or None
-        Weights scaled by a power of two to less than 2; None when all are equal.
+        Weights, divided by a power of two so that all are less than 2; None when none were given.
     initial : ndarray, shape (m, d)
-        Prepared centres that exist already; m may be 0.
+        Prepared initial centres; m may be 0.
     n_clusters : int
         How many new seeds to draw.
     metric : Metric
         The metric bound to the points.
     stream : Stream
-        The randomness of this call.
+        The random stream of this call.
     n_threads : int
         Threads to use.
     progress : Progress
-        Told about every step.
+        Is called with every step.
     checked : bool
-        Whether the values are known to be finite and of a size whose squares are safe. If
-        not, the method must raise `UncheckedValuesError` unless it sees that they are.
+        Whether the values are known to be finite, and their squares not to overflow or underflow.
+        If not, the method must find out, and raise `UncheckedValuesError` if they may be bad.
     """
 
     points: FloatArray
@@ -56,7 +56,7 @@ class Problem:
 
 
 class UncheckedValuesError(Exception):
-    """Raised by a method when values that were not checked look as if they should be."""
+    """Raised by a method when unchecked values may be bad; the caller then checks all values."""
 
 
 def prepare_problem(
@@ -71,17 +71,17 @@ def prepare_problem(
     progress: Any,
     check_values: bool = True,
 ) -> tuple[Problem, Prepared, Weights]:
-    """Check everything; return the problem, the user's points and the weights.
+    """Check all arguments; return the problem, the points and the weights.
 
-    Without ``check_values`` the reading of all values that a check needs is left to the
-    method, where the metric lets a bad value show.
+    Without ``check_values`` the pass over the values is left to the method, if the metric makes
+    every distance of a bad value NaN or infinite.
     """
     k = check_count("n_clusters", n_clusters)
     metric = check_metric(metric)
     state = known_random_state(random_state)
     threads = check_threads(n_threads)
     shown = progress_for(progress)
-    # A single seed is drawn without looking at the values at all.
+    # A single seed is drawn without computing a distance, so nothing else would find bad values.
     check_values = check_values or k == 1 or not definition_of(metric).shows_bad_values
     prepared, initial = prepare_together(
         X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
@@ -91,7 +91,7 @@ def prepare_problem(
     check_enough(k, n, n)
     weights = check_weights(sample_weight, n)
     check_enough(k, n, weights.positive)
-    # Last, so that a call that is refused draws nothing from the caller's generator.
+    # Last, so that a call that raises draws nothing from the caller's generator.
     stream = Stream.from_random_state(state)
     problem = Problem(
         prepared.points, weights.scaled, initial, k, prepared.metric, stream, threads, shown,
@@ -101,7 +101,7 @@ def prepare_problem(
 
 
 def check_enough(k: int, n: int, positive: int) -> None:
-    """Refuse more seeds than rows, or than rows of positive weight."""
+    """Reject more seeds than rows, or than rows of positive weight."""
     if k > n:
         raise ValueError(
             f"n_clusters={shown(k)} is more than the {n} rows of X; ask for at most {n} seeds."

@@ -1,4 +1,4 @@
-"""Weights of rows: checked, and scaled so that their size is of no account."""
+"""Weights of rows: checked, and scaled so that products with them do not overflow."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from kseeds.sampling.clocks import NORMAL, log_weights
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the rows, none of them the caller's own memory.
+    """Weights of the rows; always copies, never the caller's arrays.
 
     Attributes
     ----------
     scaled : ndarray of float64, shape (n,), or None
-        Divided by a power of two to less than 2; None when all rows weigh the same.
+        Divided by a power of two so that all are less than 2; None when no weights were given.
     scale : float
         That power of two.
     given : ndarray of float64, shape (n,), or None
-        The weights as given, if some are so much less than the largest that they lost digits, or
-        all of them, when they were scaled.
+        The weights as passed, if scaling made some of them subnormal or 0; else None.
     positive : int
         How many rows have a weight above 0.
     """
@@ -36,7 +35,7 @@ class Weights:
 
     @property
     def exact(self) -> npt.NDArray[np.float64] | None:
-        """The weights up to a factor, whatever their range."""
+        """The weights up to a common factor, without loss of digits."""
         return self.scaled if self.given is None else self.given
 
     @property
@@ -66,7 +65,7 @@ def check_weights(sample_weight: Any, n: int) -> Weights:
 
 
 def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:
-    """Refuse weights that are negative or not finite, with their place."""
+    """Reject weights that are negative or not finite."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if len(bad):
         count = "" if len(bad) == 1 else f"{len(bad)} bad rows, first "
@@ -77,10 +76,10 @@ def find_bad_weight(weights: npt.NDArray[np.float64]) -> None:
 
 
 def weight_scale(largest: float) -> float:
-    """Return what to divide weights by, to make them less than 2."""
+    """Return the power of two that divides weights up to ``largest`` to less than 2."""
     if largest == 0.0:
         raise ValueError(
             "sample_weight is 0 for every row; give at least one row a positive weight."
         )
-    # A power of two is exact, so weights that differ by one draw the same seeds.
+    # Division by a power of two is exact: weights that differ by such a factor draw equal seeds.
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))

@@ -1,1 +1,1 @@
-"""Random draws: streams keyed by row, exponential clocks and their queue, sums of masses."""
+"""Random draws: streams keyed by row, exponential clocks and their queue, the sum tree."""

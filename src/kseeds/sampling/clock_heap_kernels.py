@@ -1,4 +1,4 @@
-"""A binary heap whose keys may be out of date, always on the low side (§3.2 of the paper)."""
+"""A binary heap whose keys may be outdated, but never too large (§3.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kseeds.runtime.compiler import inlined, kernel
 
 @inlined
 def _before(key_a: float, item_a: int, key_b: float, item_b: int) -> bool:
-    """Order by key, then by item, so that ties fall as they do for an argmin."""
+    """Order by key, then by item: ties go to the lowest index, as in an argmin."""
     return key_a < key_b or (key_a == key_b and item_a < item_b)
 
 
@@ -53,10 +53,10 @@ def _push(keys: Any, items: Any, size: int, key: float, item: int) -> None:
 def pop_first(keys: Any, items: Any, size: int, true_keys: Any, stack: Any) -> Any:
     """Remove the item whose *true* key is smallest; return it and how many were examined.
 
-    Lines 16 to 23 of Algorithm 2. An item is dirty when its true key has grown past the key
-    in the heap. Dirty items on top are set aside until a clean one shows: nothing below that
-    can be earlier, since true keys are never below the keys in the heap. What was set aside
-    goes back with its true key, and the top is the answer. The caller's size shrinks by one.
+    Lines 16 to 23 of Algorithm 2. An item is dirty when its true key is larger than its key in
+    the heap. Dirty items are taken off the top until a clean one is on top: nothing below it can
+    be earlier, since true keys are never less than the keys in the heap. The dirty items are
+    pushed again with their true keys, and the top is the answer. The caller reduces its size by 1.
     """
     total = size
     aside = 0

@@ -1,4 +1,4 @@
-"""The dynamic priority queue of §3.2: keys that only grow, looked at only when they matter."""
+"""The dynamic priority queue of §3.2: keys only grow, and are updated only at the top."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 
 class PreparedQueue:
-    """The queue over valid keys, which it keeps; `kseeds.ClockQueue` is the public one."""
+    """The queue without input checks; `kseeds.ClockQueue` is the public class."""
 
     def __init__(self, keys: npt.NDArray[np.float64]) -> None:
         from kseeds.sampling.clock_heap_kernels import heapify
@@ -24,7 +24,7 @@ class PreparedQueue:
         return self._size
 
     def pop(self) -> int:
-        """Remove and return the item with the smallest key; ties go to the smaller item."""
+        """Remove and return the item with the smallest key; ties go to the lowest index."""
         from kseeds.sampling.clock_heap_kernels import pop_first
 
         if self._size == 0:

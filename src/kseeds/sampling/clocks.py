@@ -1,4 +1,4 @@
-"""Exponential clocks: the shared start of the methods that draw by the smallest clock."""
+"""Exponential clocks: E_i / w_i per row. The first to fire is row i with probability ∝ w_i."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kseeds.runtime.threads import Workers, blocks_of
 from kseeds.sampling.streams import Purpose, Stream
 
 NORMAL = float(np.finfo(np.float64).tiny)
-"""The least weight that has all its digits."""
+"""The smallest normal float64; weights below it have fewer digits."""
 
 
 def log_weights(weights: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
-    """Return the logarithms of weights divided by a scale, which the quotients may not survive."""
+    """Return log(weights / scale), accurate even where the quotient would underflow."""
     scaled = weights / scale
     with np.errstate(divide="ignore"):
-        apart = np.log(weights) - np.log(scale)
-        return np.where(scaled >= NORMAL, np.log(scaled), apart)
+        difference = np.log(weights) - np.log(scale)
+        return np.where(scaled >= NORMAL, np.log(scaled), difference)
 
 
 def start_clocks(
@@ -28,10 +28,10 @@ def start_clocks(
     n_rows: int,
     weights: npt.NDArray[np.float64] | None,
 ) -> npt.NDArray[np.float64]:
-    """Return when each row would fire at a rate of its weight: E_i / w_i, E_i ~ Exp(1).
+    """Return the clock of each row: E_i / w_i with E_i ~ Exp(1), exponential of rate w_i.
 
-    The smallest of independent clocks is row i with probability w_i / Σw. A weight of zero
-    never fires.
+    The smallest of independent clocks is that of row i with probability w_i / Σw. A clock of
+    weight 0 never fires.
     """
     clocks = np.empty(n_rows)
     for lo, hi in blocks_of(n_rows):
@@ -49,10 +49,10 @@ def first_to_fire(
     weights: npt.NDArray[np.float64] | None,
     workers: Workers,
 ) -> int:
-    """Return the row of the smallest of `start_clocks`, without holding all of them."""
+    """Return the argmin of `start_clocks`, without storing all clocks."""
 
     def first_of(lo: int, hi: int) -> tuple[float, int]:
-        if weights is None:  # the largest uniform has the smallest clock: no logarithms
+        if weights is None:  # clock = -log(uniform): the largest uniform is first
             uniforms = stream.uniforms(purpose, 0, lo, hi)
             at = int(np.argmax(uniforms))
             return -float(uniforms[at]), lo + at
@@ -69,10 +69,10 @@ def longest_wait(
     metric: Metric,
     n_compared: int,
 ) -> float:
-    """Return how long to wait for the next clock before giving up on this arithmetic.
+    """Return the waiting time after which Σ w·α² may be too small for ordinary arithmetic.
 
-    The wait is exponential with rate Σ w·α², and independent of which row it is for: so giving up
-    after a long wait, and drawing that seed in another way, bends no law.
+    The waiting time is exponential with rate Σ w·α², and independent of which row fires. So
+    stopping after a long one, and drawing that seed in another way, does not bias the draw.
     """
     return 1.0 / least_mass(squared, weights, metric) if n_compared else np.inf
 
@@ -86,10 +86,10 @@ def first_clocks(
     count: int,
     without: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return up to ``count`` of the rows ``start`` to ``stop`` that fire first, and when.
+    """Return the ``count`` of the rows ``start`` to ``stop`` that fire first, and log clocks.
 
-    In logarithms, log E − log w, because weights may be of any size: E/w of the smallest would
-    overflow, and look like a weight of 0. Rows of weight 0 and those in ``without`` never fire.
+    Logarithms, log E − log w, because E/w of a very small weight would overflow and look like a
+    weight of 0. Rows of weight 0 and those in ``without`` never fire; there may be fewer rows.
     """
     clocks = np.log(stream.exponentials(purpose, 0, start, stop))
     if log_weights is not None:

@@ -1,9 +1,8 @@
 """Random draws keyed by (seed, purpose, round, row).
 
-Every draw that belongs to a row is read from a counter-based generator at a place that
-depends on nothing but those four numbers. So a result cannot depend on the number of
-threads, on chunking, or on the machine that happens to hold a row, and a task that is run
-again draws the same numbers again.
+Every draw that belongs to a row is read from a counter-based generator at a position that
+depends on these four numbers only. So results do not depend on the number of threads, on
+chunks, or on the machine that holds a row, and a task that is run again draws the same numbers.
 
 The generator is NumPy's Philox4x64-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
 numbers: as easy as 1, 2, 3", SC 2011), whose raw stream NumPy promises never to change.
@@ -27,11 +26,11 @@ RandomState: TypeAlias = (
 )
 
 _ROWS_PER_COUNTER = 4
-"""Philox4x64 makes four words for each value of its counter."""
+"""Philox4x64 generates four words per value of its counter."""
 
-_LOTS = 65_536.0
+_TWO_TO_16 = 65_536.0
 _BOUND_ROWS = 256
-"""Rows that share a bound: few enough for a single heavy one to bother few others."""
+"""Rows that share a bound; few, so that one row of high mass raises the bound of few others."""
 
 
 class Purpose(IntEnum):
@@ -40,24 +39,24 @@ class Purpose(IntEnum):
     CLOCK = 1
     """The exponential clock of a row (k-means++, and the first candidate of k-means||)."""
     CANDIDATE = 2
-    """The Bernoulli trial of a row in a round of k-means||: its first 16 bits."""
+    """The first 16 bits of the Bernoulli trial of a row, in a round of k-means||."""
     TIE = 7
-    """The rest of the bits of such a trial, which are rarely needed."""
+    """The remaining bits of such a trial, which are rarely needed."""
     REDUCTION = 3
-    """The clocks of the candidates when they are reduced to k."""
+    """The draws of the k-means++ that reduces the candidates to k."""
     COMPLETION = 4
-    """The clocks of the rows when the candidates were fewer than k."""
+    """The draws of the k-means++ over all rows, if there are fewer than k candidates."""
     PROPOSAL = 6
     """The proposals of lazy k-means++: batches of draws and of acceptance thresholds."""
     SMALL = 8
-    """The draws among rows whose masses are too small for the ordinary arithmetic."""
+    """The draws among rows whose mass w·α² is too small for ordinary arithmetic."""
     FILL = 5
     """Rows drawn by weight once every distinct point is a seed."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """All the randomness of one call: a 128-bit key.
+    """The random numbers of one call, given by a 128-bit key.
 
     Examples
     --------
@@ -73,10 +72,10 @@ class Stream:
 
     @classmethod
     def from_random_state(cls, random_state: RandomState) -> Stream:
-        """Make a stream from anything that NumPy or scikit-learn users call a random state.
+        """Return the stream of an integer, generator, seed sequence, or None (fresh entropy).
 
-        Generators are advanced by the call, so two calls with the same generator differ,
-        as they do everywhere in NumPy; integers and seed sequences are not.
+        Generators are advanced, so two calls with the same generator differ, as usual in NumPy;
+        the same integer or seed sequence always gives the same stream.
         """
         words: npt.NDArray[Any]
         if isinstance(random_state, np.random.Generator):
@@ -102,55 +101,54 @@ class Stream:
     ) -> Rows:
         """Return the rows from ``start`` to ``stop`` whose trial succeeds.
 
-        Row i succeeds with probability ``share(rows)`` at its place, independently of all others:
-        its number in [0, 1) is less than that. 16 bits of the number decide that for almost all
-        rows; the others draw the rest of theirs.
+        Row i succeeds if its uniform number is less than its element of ``share(rows)``,
+        independently of all others. The first 16 bits of the number decide that for almost all
+        rows; only the others draw the remaining bits.
 
         Parameters
         ----------
         round_ : int
-            Rounds have different trials.
+            The round; each has its own random numbers.
         start, stop : int
             The rows.
         most : ndarray
-            Bounds on the shares of every 256 rows; see `maxima_of`.
+            Upper bounds of the shares, one per 256 rows; see `maxima_of`.
         share : callable
-            Returns the probabilities of some rows; asked for few of them only.
+            Returns the probabilities of given rows; called with few of them only.
         """
-        lots = self._lots(round_, start, stop)
+        bits = self._random_bits(round_, start, stop)
         with np.errstate(over="ignore"):
-            bounds = np.minimum(most * _LOTS, _LOTS - 1.0).astype(np.uint16)
-        few = np.flatnonzero(lots <= np.repeat(bounds, _BOUND_ROWS)[: len(lots)])
-        with np.errstate(over="ignore"):  # towards "certainly"
-            scaled = np.asarray(share(start + few)) * _LOTS
+            bounds = np.minimum(most * _TWO_TO_16, _TWO_TO_16 - 1.0).astype(np.uint16)
+        few = np.flatnonzero(bits <= np.repeat(bounds, _BOUND_ROWS)[: len(bits)])
+        with np.errstate(over="ignore"):  # an overflow means success
+            scaled = np.asarray(share(start + few)) * _TWO_TO_16
         whole = np.floor(scaled)
-        succeeds = lots[few] < whole
-        for tie in np.flatnonzero(lots[few] == whole):
+        succeeds = bits[few] < whole
+        for tie in np.flatnonzero(bits[few] == whole):
             row = start + int(few[tie])
             rest = self.uniforms(Purpose.TIE, round_, row, row + 1)[0]
             succeeds[tie] = rest < scaled[tie] - whole[tie]
         rows: Rows = start + few[succeeds]
         return rows
 
-    def _lots(self, round_: int, start: int, stop: int) -> npt.NDArray[np.uint16]:
+    def _random_bits(self, round_: int, start: int, stop: int) -> npt.NDArray[np.uint16]:
         """Return 16 random bits for each of the rows."""
         first = start // (4 * _ROWS_PER_COUNTER)
         skip = start - first * 4 * _ROWS_PER_COUNTER
         count = -(-(stop - start + skip) // 4)
-        words: npt.NDArray[np.uint64] = self._bits(Purpose.CANDIDATE, round_, first).random_raw(
-            count
-        )
+        philox = self._philox(Purpose.CANDIDATE, round_, first)
+        words: npt.NDArray[np.uint64] = philox.random_raw(count)
         return words.astype("<u8", copy=False).view("<u2")[skip : skip + stop - start]
 
     def source(self, purpose: Purpose, round_: int) -> Callable[[int], Float64Array]:
-        """Return a function that gives the next so many of `uniforms`, from row 0 on."""
+        """Return a function ``f(count)`` that returns the next ``count`` of the `uniforms`."""
         generator = self._generator(purpose, round_, 0)
         return lambda count: _uniforms(generator, count)
 
     def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Generator:
-        return np.random.Generator(self._bits(purpose, round_, block))
+        return np.random.Generator(self._philox(purpose, round_, block))
 
-    def _bits(self, purpose: Purpose, round_: int, block: int) -> np.random.Philox:
+    def _philox(self, purpose: Purpose, round_: int, block: int) -> np.random.Philox:
         return np.random.Philox(
             key=np.array(self.key, dtype=np.uint64),
             counter=np.array([block, round_, int(purpose), 0], dtype=np.uint64),
@@ -164,7 +162,7 @@ class Stream:
 
 
 def maxima_of(values: npt.NDArray[np.floating]) -> Float64Array:
-    """Return the largest of every 256 values, the last few included; for `Stream.trials`."""
+    """Return the maximum of every 256 values and of the rest, for `Stream.trials`."""
     whole = len(values) // _BOUND_ROWS * _BOUND_ROWS
     maxima = values[:whole].reshape(-1, _BOUND_ROWS).max(axis=1)
     return np.append(maxima, values[whole:].max(initial=0.0)).astype(np.float64)
@@ -172,8 +170,8 @@ def maxima_of(values: npt.NDArray[np.floating]) -> Float64Array:
 
 def _uniforms(generator: np.random.Generator, count: int) -> Float64Array:
     """Return uniform draws in the open interval (0, 1)."""
-    # 53 bits, and a half of the last: never 0 and never 1, so logarithms stay finite and
-    # positive.
+    # 53 bits, plus half of the last one: never 0 and never 1, so that logarithms are finite and
+    # not 0.
     uniforms = generator.random(count)
     uniforms += 2.0**-54
     return np.minimum(uniforms, 1.0 - 2.0**-53, out=uniforms)

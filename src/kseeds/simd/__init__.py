@@ -1,6 +1,6 @@
-"""Vector instructions that the compiler would not find by itself, as functions for kernels.
+"""Explicit vector instructions, as functions that kernels call.
 
-Without fastmath a compiler may not reorder sums, so it finds few vectors; these are written
-out, in LLVM's language, and compiled for the machine at hand. `rows` has functions of rows,
-`columns` those of 64 rows or centres that are laid out as columns.
+Without fastmath a compiler may not reorder sums, so it vectorises few of them. These are written
+in LLVM IR and compiled for the machine at hand: `rows` has sums over rows, `columns` distances to
+64 points that are stored as columns. `interpreted` has the same in NumPy.
 """

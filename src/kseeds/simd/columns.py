@@ -1,4 +1,4 @@
-"""Distances to rows or centres that are laid out as columns, 64 side by side."""
+"""Distances to points that are stored as columns, 64 at a time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kseeds.simd import interpreted
 from kseeds.simd.instructions import INDEX, Terms, Vectors
 
 _STRETCH = 16
-"""Coordinates, more or less, after which sums of columns are compared with their limits."""
+"""About how many coordinates are added between two comparisons of the sums with their limits."""
 
 
 def column_sums() -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, T, first, limits, out)`` for one row against 64 columns.
 
-    ``out[c]`` becomes the sum over j of the squared difference of ``A[i, j]`` and the value
-    ``first + c`` places after the start of row ``place_of(j, d)`` of ``T`` (so that ``first`` may
-    lead to a later group of rows), added in the order of `kseeds.simd.lane_order`. Returns
+    ``out[c]`` becomes the squared distance of row i of ``A`` and column ``first + c`` of ``T``,
+    whose row ``place_of(j, d)`` holds coordinate j; ``first`` may exceed the width of ``T``, to
+    select a later group of d rows. Sums are in the order of `kseeds.simd.lane_order`. Returns
     whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
 
-    Terms are not negative and rounding is monotone, so sums only grow: the function gives up,
-    with whatever is in ``out`` by then, as soon as every sum has reached its limit.
+    Terms are not negative and rounding is monotone, so sums only grow: the function stops early,
+    with partial sums in ``out``, as soon as every sum has reached its limit.
     """
     if JIT_DISABLED:
         return interpreted.column_sums
@@ -40,10 +40,10 @@ def column_sums() -> Callable[..., Any]:
 def box_sums() -> Callable[..., Any]:
     """Return a kernel function ``f(lower, upper, t, T, row, first, added, near, far)``.
 
-    For the 64 points in the columns of ``T`` from ``first`` on, in the rows from ``row`` on: the
-    squared distances to the nearest and to the farthest place of the box of row t. Where ``added``
-    is 1 the last coordinate is a norm, and norms add up in the farthest case. Returns the least of
-    the 64 farthest distances.
+    For the 64 points in the columns of ``T`` from ``first`` on, its rows from ``row`` on: the squared
+    distances to the nearest and to the farthest point of box t. If ``added`` is 1, the last coordinate is a norm
+    (of the part that a projection leaves out), and norms add up in the farthest case. Returns the
+    least of the 64 farthest distances.
     """
     if JIT_DISABLED:
         return interpreted.box_sums
@@ -63,11 +63,10 @@ def box_sums() -> Callable[..., Any]:
 def compare_pair() -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, k, T, first, number_i, number_k, best, near)``.
 
-    Two rows of ``A``, centres, are compared with 64 columns of ``T``, rows, laid out and summed as
-    for `column_sums`: where a centre is nearer than ``best[c]``, or as near and of a smaller number
-    than ``near[c]``, those become its squared distance and number. There is no branch on which
-    columns that happens to, which is anyone's guess, and no early end: for fewer than 16
-    coordinates, which are added one after the other.
+    Compares two centres, rows i and k of ``A``, with 64 points, columns of ``T`` that are stored
+    and summed as for `column_sums`: where a centre is nearer than ``best[c]``, or as near and of
+    a smaller number than ``near[c]``, those become its squared distance and number. Branch-free,
+    as the outcome is unpredictable, and without early exit: for fewer than 16 coordinates.
     """
     if JIT_DISABLED:
         return interpreted.compare_pair
@@ -90,7 +89,7 @@ def group_minima() -> Callable[..., Any]:
     ``all[16 g + k, c]`` becomes the squared distance of column c of the tile to column
     ``first + k`` of ``T``, and ``least[g, c]`` the least of these 16. Two centres at a time, with
     fused multiply-adds where the machine has them: the last digits depend on the machine, so the
-    result may only rule out. Distances beyond the limits of all 64 columns are not finished.
+    result may only rule pairs out. Sums that exceed the limits of all 64 columns are not completed.
     """
     if JIT_DISABLED:
         return interpreted.group_minima
@@ -163,7 +162,7 @@ def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
                 put(four, fours)
                 if turn < 3:
                     with builder.if_then(every_lane):
-                        # What is in by now can only grow, so it may be compared already.
+                        # Sums can only grow, so partial sums may be compared already.
                         compare(added(four, totals))
                 else:
                     put(added(four, totals), totals)
@@ -212,8 +211,8 @@ def _emit_group_minima(context: Any, builder: Any, sig: Any, args: Any) -> Any:
                         at = builder.gep(t.data, [builder.add(start, INDEX(which))])
                         center = vectors.spread(builder.load(at))
                         for row, total in zip(rows, sums[which], strict=True):
-                            gap = builder.fsub(center, row)
-                            value = builder.call(multiply_add, [gap, gap, builder.load(total)])
+                            delta = builder.fsub(center, row)
+                            value = builder.call(multiply_add, [delta, delta, builder.load(total)])
                             builder.store(value, total)
                 with builder.if_then(more):
                     within = [

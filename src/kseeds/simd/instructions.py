@@ -1,4 +1,4 @@
-"""Writing instructions: vectors of one element type, and the terms of distances."""
+"""Helpers that emit LLVM instructions: vectors of one element type, and terms of distances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INDEX = ir.IntType(64)
 
 
 class Terms:
-    """Writes the instructions of one term and of its running combination."""
+    """Emits the instructions of one term of a distance, and of the running sum or maximum."""
 
     def __init__(self, term: str, builder: Any) -> None:
         self._term = term
@@ -30,7 +30,7 @@ class Terms:
         return builder.fmul(difference, difference)
 
     def combine(self, total: Any, value: Any) -> Any:
-        """Return a total with one more term in it."""
+        """Return the sum, or the maximum, of a total and one more term."""
         if self._term == "max_abs":
             larger = self._builder.fcmp_ordered(">", value, total)
             return self._builder.select(larger, value, total)
@@ -48,17 +48,17 @@ class Vectors:
         self._builder = builder
 
     def pointer(self, base: Any, at: Any) -> Any:
-        """Return the address of the vector that begins at place ``at``."""
+        """Return the address of the vector that begins at index ``at``."""
         return self._builder.bitcast(self._builder.gep(base, [at]), self.kind.as_pointer())
 
     def load(self, base: Any, at: Any) -> Any:
-        """Return the vector that begins at place ``at``."""
+        """Return the vector that begins at index ``at``."""
         loaded = self._builder.load(self.pointer(base, at))
         loaded.align = self._align
         return loaded
 
     def store(self, value: Any, base: Any, at: Any) -> None:
-        """Write a vector from place ``at`` on."""
+        """Write a vector from index ``at`` on."""
         self._builder.store(value, self.pointer(base, at)).align = self._align
 
     def smaller(self, x: Any, y: Any) -> Any:
@@ -92,7 +92,7 @@ class Vectors:
         return functools.reduce(combine, lanes)
 
     def fold_in_halves(self, vector: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        """Combine the lanes in halves: sooner done, for what does not depend on the order."""
+        """Combine the lanes pairwise: faster, for operations that do not depend on the order."""
         width = LANES
         while width > 1:
             half = width // 2

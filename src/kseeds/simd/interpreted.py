@@ -1,6 +1,6 @@
-"""What the vector instructions of `kseeds.simd` do, in NumPy: for runs without a compiler.
+"""The functions of `kseeds.simd` in NumPy, used with ``NUMBA_DISABLE_JIT=1``.
 
-Used with ``NUMBA_DISABLE_JIT=1``, when coverage is measured or a kernel is debugged.
+For measuring coverage and for debugging kernels.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ def box_sums(
     d = lower.shape[1]
     columns = T[row : row + d, first : first + COLUMNS]
     below, above = lower[t][:, None] - columns, columns - upper[t][:, None]
-    gap = np.maximum(np.maximum(below, above), 0.0)
-    across = np.maximum(-below, -above)
+    to_nearest = np.maximum(np.maximum(below, above), 0.0)
+    to_farthest = np.maximum(-below, -above)
     if added:
-        across[d - 1] = upper[t, d - 1] + columns[d - 1]
-    near[first : first + COLUMNS] = (gap * gap).sum(axis=0)
-    far[first : first + COLUMNS] = (across * across).sum(axis=0)
+        to_farthest[d - 1] = upper[t, d - 1] + columns[d - 1]
+    near[first : first + COLUMNS] = np.square(to_nearest).sum(axis=0)
+    far[first : first + COLUMNS] = np.square(to_farthest).sum(axis=0)
     return far[first : first + COLUMNS].min()
 
 
 def _silent() -> np.errstate:
-    """Compiled code does not warn of overflow, so neither do its stand-ins."""
+    """Return a context without warnings of overflow: compiled code does not warn either."""
     return np.errstate(over="ignore", invalid="ignore")
 
 

@@ -1,10 +1,9 @@
-"""The order in which coordinates are summed, in plain NumPy: everything else follows it.
+"""The order in which coordinates are summed, in plain NumPy; all kernels follow it.
 
-Sixteen lanes take every sixteenth coordinate; lanes q, q + 4, q + 8 and q + 12 are added in
-that order, the four sums so made one after the other, and then the last ``d mod 16``
-coordinates one by one. That order needs no permission to reassociate, fills the vector
-registers of any machine when a row is read along its coordinates, and needs only two more
-sums at a time when 64 rows are read side by side.
+Lane l of 16 sums the coordinates l, l + 16, l + 32, …; then lanes q, q + 4, q + 8 and q + 12 are
+added in that order, for q = 0 to 3; then these four sums one after the other; then the last
+``d mod 16`` coordinates one by one. This order fills vector registers without reassociation when
+a row is read along its coordinates, and needs only two more sums when 64 rows are read at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from kseeds.runtime.block_sizes import LANES
 
 
 def lane_sum(terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the sums of the rows of ``terms``, in the order that the module defines."""
+    """Return the sums of the rows of ``terms``, in the order defined above."""
     n, d = terms.shape
     full = d - d % LANES
     if full == 0:

@@ -1,4 +1,4 @@
-"""Sums over rows."""
+"""Sums over the coordinates of rows, and over rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORD = ir.IntType(32)
 def lane_sum(term: str) -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, B, j)`` that sums a term over two rows.
 
-    The sum runs in the lanes that `kseeds.simd.lane_order` defines, as explicit vector
-    instructions: without fastmath the compiler may not find them by itself, and with it the
-    order of the sum, hence the last digit, would depend on the machine.
+    The order of the sum is that of `kseeds.simd.lane_order`, as explicit vector instructions:
+    without fastmath the compiler may not vectorise it, and with it the order of the sum, hence
+    the last digit, would depend on the machine.
 
     Parameters
     ----------
@@ -39,12 +39,11 @@ def lane_sum(term: str) -> Callable[..., Any]:
 
 
 def printed_sum_of_squares() -> Callable[..., Any]:
-    """Return a kernel function ``f(A, i, B, j, factors, first, prints)``: a sum, and a print.
+    """Return a kernel function ``f(A, i, B, j, factors, first, prints)``: a sum and a fingerprint.
 
-    The sum is that of ``lane_sum("square")``. Adds the words of row i of ``A``, of which the
-    first is word ``first`` of its block, to the fingerprint of the block
-    (`kseeds.inputs.fingerprint`), which is the sum of ``prints``: 16 numbers of 32 bits for
-    single precision, 32 for double. The words are in registers anyway.
+    The sum is that of ``lane_sum("square")``. It also adds row i of ``A``, which starts at word
+    ``first`` of its block, to the fingerprint of the block (`kseeds.inputs.fingerprint`). That is
+    the sum of ``prints``: 16 numbers of 32 bits for single precision, 32 for double.
     """
     if JIT_DISABLED:
         return interpreted.printed_sum_of_squares
@@ -54,9 +53,9 @@ def printed_sum_of_squares() -> Callable[..., Any]:
         typingctx: Any, A: Any, i: Any, B: Any, j: Any, factors: Any, first: Any, prints: Any
     ) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            printer = _Printer(context, builder, sig, args)
-            total = _emit_lane_sum("square", context, builder, sig, args, printer)
-            printer.finish()
+            fingerprinter = _Fingerprinter(context, builder, sig, args)
+            total = _emit_lane_sum("square", context, builder, sig, args, fingerprinter)
+            fingerprinter.finish()
             return total
 
         whole = types.intp
@@ -65,8 +64,8 @@ def printed_sum_of_squares() -> Callable[..., Any]:
     return compiled
 
 
-class _Printer:
-    """Writes the instructions that add the values of a row to a fingerprint."""
+class _Fingerprinter:
+    """Emits the instructions that add the values of a row to a fingerprint."""
 
     def __init__(self, context: Any, builder: Any, sig: Any, args: Any) -> None:
         self._builder = builder
@@ -75,7 +74,7 @@ class _Printer:
         factors, prints = (
             context.make_array(sig.args[place])(context, builder, args[place]) for place in (4, 6)
         )
-        self._columns = factors.data  # those of the first row
+        self._columns = factors.data  # the first row of factors has those of the columns
         self._of_row = builder.load(builder.gep(factors.data, [args[5]]))
         self._out = self._vector_at(prints.data, INDEX(0))
         zeros = ir.Constant(self._kind, [0] * self._kind.count)
@@ -103,14 +102,14 @@ class _Printer:
         self._builder.store(self._builder.add(self._builder.load(total), product), total)
 
     def add_vector(self, vector: Any, at: Any) -> None:
-        """Add the values from place ``at`` of the row on."""
+        """Add the vector of values that begins at index ``at`` of the row."""
         place = self._builder.mul(at, INDEX(self._words))
         factors = self._load(self._vector_at(self._columns, place))
         words = self._builder.bitcast(vector, self._kind)
         self._add(words, ir.Constant(self._kind, [16] * self._kind.count), factors, self._sums)
 
     def add_scalar(self, value: Any, at: Any) -> None:
-        """Add the value at place ``at`` of the row."""
+        """Add the value at index ``at`` of the row."""
         builder = self._builder
         bits = builder.bitcast(value, ir.IntType(32 * self._words))
         for part in range(self._words):
@@ -134,9 +133,8 @@ class _Printer:
 def weighted_sum() -> Callable[..., Any]:
     """Return a kernel function ``f(values, weights, start, stop)``: Σ values·weights in float64.
 
-    ``weights`` of length 0 stand for ones. Every sixteenth product goes to the same lane, the
-    last few to the first lanes: `lane_sum` of the products with zeros up to a multiple of 16, as
-    explicit vector instructions.
+    ``weights`` of length 0 stand for ones. The order is that of `lane_sum` of the products, padded
+    with zeros to a multiple of 16.
     """
     if JIT_DISABLED:
         return interpreted.weighted_sum
@@ -149,7 +147,12 @@ def weighted_sum() -> Callable[..., Any]:
 
 
 def _emit_lane_sum(
-    term: str, context: Any, builder: Any, sig: Any, args: Any, printer: _Printer | None = None
+    term: str,
+    context: Any,
+    builder: Any,
+    sig: Any,
+    args: Any,
+    fingerprinter: _Fingerprinter | None = None,
 ) -> Any:
     terms, vectors = Terms(term, builder), Vectors(sig.args[0].dtype, context, builder)
     a = context.make_array(sig.args[0])(context, builder, args[0])
@@ -163,16 +166,16 @@ def _emit_lane_sum(
         lanes = cgutils.alloca_once_value(builder, vectors.zeros)
         with cgutils.for_range_slice(builder, INDEX(0), full, INDEX(LANES), INDEX) as (at, _):
             ours = vectors.load(row_a, at)
-            if printer is not None:
-                printer.add_vector(ours, at)
+            if fingerprinter is not None:
+                fingerprinter.add_vector(ours, at)
             value = terms.of(ours, vectors.load(row_b, at), vectors.zeros)
             builder.store(terms.combine(builder.load(lanes), value), lanes)
         fold = vectors.fold_in_halves if term == "max_abs" else vectors.fold
         builder.store(fold(builder.load(lanes), terms.combine), total)
     with cgutils.for_range_slice(builder, full, columns, INDEX(1), INDEX) as (at, _):
         x, y = builder.load(builder.gep(row_a, [at])), builder.load(builder.gep(row_b, [at]))
-        if printer is not None:
-            printer.add_scalar(x, at)
+        if fingerprinter is not None:
+            fingerprinter.add_scalar(x, at)
         value = terms.of(x, y, ir.Constant(vectors.scalar, 0.0))
         builder.store(terms.combine(builder.load(total), value), total)
     return builder.load(total)
