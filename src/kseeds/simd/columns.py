@@ -40,10 +40,10 @@ def column_sums() -> Callable[..., Any]:
 def box_sums() -> Callable[..., Any]:
     """Return a kernel function ``f(lower, upper, t, T, row, first, added, near, far)``.
 
-    For the 64 points in the columns of ``T`` from ``first`` on, its rows from ``row`` on: the squared
-    distances to the nearest and to the farthest point of box t. If ``added`` is 1, the last coordinate is a norm
-    (of the part that a projection leaves out), and norms add up in the farthest case. Returns the
-    least of the 64 farthest distances.
+    For the 64 points in the columns of ``T`` from ``first`` on, its rows from ``row`` on: the
+    squared distances to the nearest and to the farthest point of box t. If ``added`` is 1, the
+    last coordinate is a norm (of the part that a projection leaves out), and norms add up in the
+    farthest case. Returns the least of the 64 farthest distances.
     """
     if JIT_DISABLED:
         return interpreted.box_sums
