@@ -177,7 +177,7 @@ class Bench:
 
     def _lazy(self) -> dict[str, float]:
         """Return nanoseconds of the steps of lazy k-means++, by their names in the cost model."""
-        state, tier = State.start(self.problem, 64), Compiled(self.workers)
+        state, tier = State.start(self.problem, 64), Compiled(self.points, self.workers)
         state.add_center(self.points[0])
         tier.first_pass(state)
         bounds, compared = state.rows.squared.copy(), state.rows.n_compared.copy()

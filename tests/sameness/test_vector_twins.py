@@ -44,6 +44,8 @@ COLUMN_SUMS = compiled(columns.column_sums(), 6)
 BOX_SUMS = compiled(columns.box_sums(), 9)
 COMPARE_PAIR = compiled(columns.compare_pair(), 9)
 COLUMN_MINIMA = compiled(tables.column_minima(), 6)
+KEEP_NEARER = compiled(tables.keep_nearer(), 4)
+LARGEST_OF_LESSER = compiled(tables.largest_of_lesser(), 2)
 GROUP_MINIMA = compiled(columns.group_minima(), 7)
 
 
@@ -63,6 +65,7 @@ def test_every_twin_is_compared_here():
     assert twins == {
         "lane_sum", "print_words", "printed_sum_of_squares", "weighted_sum", "column_sums",
         "box_sums", "compare_pair", "group_minima", "column_minima",
+        "keep_nearer", "largest_of_lesser",
     }  # fmt: skip
 
 
@@ -231,3 +234,20 @@ def test_column_minima(dtype, height, kind):
         interpreted.column_minima(table, first, added, *twin)
         for found, wanted in zip(mine, twin, strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+def test_keep_nearer_and_largest_of_lesser(dtype, kind):
+    rng = np.random.default_rng(0)
+    for number in (0, 7, 2**31 - 1):
+        sums, squared = values(rng, (2, COLUMNS), dtype, kind)
+        squared[::9] = np.inf
+        labels = rng.integers(-1, 12, COLUMNS).astype(np.int32)
+        assert LARGEST_OF_LESSER(sums, squared) == interpreted.largest_of_lesser(sums, squared)
+        mine, twin = (squared.copy(), labels.copy()), (squared.copy(), labels.copy())
+        KEEP_NEARER(sums, number, *mine)
+        interpreted.keep_nearer(sums, number, *twin)
+        np.testing.assert_array_equal(mine[0], twin[0])
+        np.testing.assert_array_equal(mine[1], twin[1])
+        assert (mine[1] != labels).any()

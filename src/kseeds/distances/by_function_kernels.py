@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kseeds.runtime.compiler import kernel
+from kseeds.runtime.compiler import caller
 
 
-@kernel
+@caller
 def distances_by_function(function: Any, points: Any, center: Any, found: Any) -> None:
     """Write the dissimilarity of every row to ``center``."""
     for i in range(points.shape[0]):

@@ -6,6 +6,7 @@ from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.brute_force_kernels import brute_force, new_tile
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers, rows_for
 
@@ -20,9 +21,11 @@ class BruteForce:
         """See `kseeds.nearest.base.Strategy`."""
         rows, family = nearest.rows_of(self._points), self._metric.kernel_family
 
+        tiles = Reused(lambda: new_tile(self._points))
+
         def task(start: int, stop: int) -> int:
-            tile = new_tile(self._points)
-            computed: int = brute_force(rows, centers, first, family, start, stop, tile)
+            with tiles.one() as tile:
+                computed: int = brute_force(rows, centers, first, family, start, stop, tile)
             return computed
 
         n = len(self._points)

@@ -9,11 +9,14 @@ import numpy as np
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import squared_distance
 from kseeds.nearest.state import Rows
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, place_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.columns import column_sums
+from kseeds.simd.tables import keep_nearer
 
 squares = column_sums()
+_keep_nearer = keep_nearer()
 _place_of = inlined(place_of)
 
 
@@ -29,9 +32,10 @@ class Tile(NamedTuple):
 
 def new_tile(points: FloatArray) -> Tile:
     """Return a workspace for rows of these columns and this precision."""
-    sums, squared = np.empty((2, COLUMNS), dtype=points.dtype)
-    columns = np.zeros((points.shape[1], COLUMNS), dtype=points.dtype)
-    numbers, labels = np.empty(COLUMNS, dtype=np.int64), np.empty(COLUMNS, dtype=np.int32)
+    sums, squared = aligned((2, COLUMNS), points.dtype)
+    columns = aligned((points.shape[1], COLUMNS), points.dtype)
+    columns[:] = 0.0
+    numbers, labels = aligned(COLUMNS, np.int64), aligned(COLUMNS, np.int32)
     return Tile(numbers, columns, sums, squared, labels)
 
 
@@ -42,27 +46,25 @@ def compare_tile(rows: Rows, centers: Any, first: int, known: int, size: int, ti
     ``centers[0]`` is number ``first``. Begins with the oldest centre that any of the rows was not
     compared with: comparing again changes nothing. Returns how many pairs were new.
     """
-    oldest, pairs, d = known, 0, rows.points.shape[1]
+    points, columns = rows.points, tile.columns
+    sums, squared, labels = tile.sums, tile.squared, tile.labels
+    oldest, pairs, d = known, 0, points.shape[1]
     for c in range(size):
         i = tile.rows[c]
         compared = rows.n_compared[i]
         pairs += known - compared
-        oldest = compared if compared < oldest else oldest
-        tile.squared[c], tile.labels[c] = rows.squared[i], rows.labels[i]
+        oldest = min(oldest, compared)
+        squared[c], labels[c] = rows.squared[i], rows.labels[i]
         for j in range(d):
-            tile.columns[_place_of(j, d), c] = rows.points[i, j]
+            columns[_place_of(j, d), c] = points[i, j]
     for c in range(size, COLUMNS):
-        tile.squared[c] = 0.0  # nothing is nearer: columns without a row never ask for more
+        squared[c] = 0.0  # nothing is nearer: columns without a row never ask for more
     for s in range(oldest, known):
-        if squares(centers, s - first, tile.columns, 0, tile.squared, tile.sums):
-            for c in range(COLUMNS):
-                nearer = tile.sums[c] < tile.squared[c]
-                tile.squared[c] = tile.sums[c] if nearer else tile.squared[c]
-                tile.labels[c] = s if nearer else tile.labels[c]
+        if squares(centers, s - first, columns, 0, squared, sums):
+            _keep_nearer(sums, s, squared, labels)
     for c in range(size):
         i = tile.rows[c]
-        rows.squared[i], rows.labels[i] = tile.squared[c], tile.labels[c]
-        rows.n_compared[i] = known
+        rows.squared[i], rows.labels[i], rows.n_compared[i] = squared[c], labels[c], known
     return pairs
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest.gemm_kernels import Products, settle_block, squared_distances_to, workspace
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers, blocks_of
@@ -69,13 +70,17 @@ class Gemm:
         width = max(COLUMNS, min(_ROWS, _ENTRIES // len(centers) // COLUMNS * COLUMNS))
         origin = np.zeros((1, d), dtype=dtype)
 
+        def new_space() -> tuple[FloatArray, FloatArray, Any]:
+            rows = np.zeros((width, d), dtype=dtype)
+            return aligned(len(centers) * width, dtype), rows, workspace(dtype)
+
+        spaces = Reused(new_space)
+
         def task(start: int, stop: int) -> int:
-            entries = np.empty(len(centers) * width, dtype=dtype)
-            rows, space = np.zeros((width, d), dtype=dtype), workspace(dtype)
-            return sum(
-                block(low, min(low + width, stop), entries, rows, space)
-                for low in range(start, stop, width)
-            )
+            with spaces.one() as space:
+                return sum(
+                    block(low, min(low + width, stop), *space) for low in range(start, stop, width)
+                )
 
         def block(start: int, stop: int, entries: FloatArray, rows: FloatArray, space: Any) -> int:
             count = stop - start

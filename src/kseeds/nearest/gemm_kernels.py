@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kseeds.distances.pair_kernels import sum_of_squares
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.tables import column_minima
@@ -41,8 +42,8 @@ class Workspace(NamedTuple):
 
 def workspace(dtype: np.dtype[Any]) -> Workspace:
     """Return what `settle_block` needs."""
-    least, next_least, limit = np.empty((3, COLUMNS), dtype=dtype)
-    return Workspace(least, next_least, np.empty(COLUMNS, dtype=np.int32), limit)
+    least, next_least, limit = aligned((3, COLUMNS), dtype)
+    return Workspace(least, next_least, aligned(COLUMNS, np.int32), limit)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from kseeds.nearest import point_tree_kernels as kernels
 from kseeds.nearest import tree_building_kernels as building
 from kseeds.nearest.projection import Projection
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers, blocks_of
 
@@ -97,14 +99,16 @@ class PointTree:
         batch = kernels.Batch(projected, centers, first, self._metric.relative, absolute)
         points = None if self._projection is None else self._points
         squared, labels = nearest.squared, nearest.labels
+        leaves = max(len(tree.counts) for tree in self._trees)
+        spaces = Reused(lambda: kernels.workspace(leaves, projected))
         is_new, self._followed = squared is not self._followed, None
 
         def task(start: int, stop: int) -> tuple[int, int, int]:
             tree = self._trees[start]
             if is_new:
                 kernels.adopt(tree, squared)
-            lists, tile = kernels.workspace(tree, projected)
-            computed, visited = kernels.search(tree, batch, points, squared, labels, lists, tile)
+            with spaces.one() as space:
+                computed, visited = kernels.search(tree, batch, points, squared, labels, *space)
             return computed, visited, computed
 
         counts = workers.over_blocks(task, len(self._trees), 1)
@@ -119,18 +123,25 @@ def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> kernels.Tre
     sides, cuts = _splits(rows, leaves, _SAMPLED_FOR_LEAF)
     leaf_of = np.empty(n, dtype=np.uint32)
     counts = np.empty(leaves, dtype=np.int64)
-    building.share_out(rows, 0, n, sides, cuts, leaf_of, counts)
+    _share_out(rows, (0, n), sides, cuts, leaf_of, counts)
     first = np.zeros(leaves + 1, dtype=np.int64)
     np.cumsum(-(-counts // COLUMNS) * COLUMNS, out=first[1:])
     order = np.empty(first[-1], dtype=np.uint32)
-    tiles = np.empty((first[-1] // COLUMNS * d, COLUMNS), dtype=dtype)
+    tiles = aligned((int(first[-1]) // COLUMNS * d, COLUMNS), dtype)
     unsigned = first.astype(np.uint64)
     building.place_in_tiles(rows, numbers, leaf_of, unsigned, unsigned.copy(), order, tiles)
     nodes = 2 * leaves - 1
     lower, upper = np.empty((2, nodes, d), dtype=dtype)
-    building.find_boxes(first, tiles, lower, upper, *np.empty((2, COLUMNS), dtype=dtype))
-    kept, largest = np.empty(len(order), dtype=dtype), np.empty(nodes)
+    building.find_boxes(first, tiles, lower, upper, *aligned((2, COLUMNS), dtype))
+    kept, largest = aligned(len(order), dtype), np.empty(nodes)
     return kernels.Tree(order, first, counts, lower, upper, tiles, kept, largest)
+
+
+def _share_out(
+    points: FloatArray, block: tuple[int, int], sides: Any, cuts: Any, part_of: Any, counts: Any
+) -> None:
+    space = np.empty((2, building.ABREAST), dtype=np.uint64)
+    building.share_out(points, *block, sides, cuts, part_of, counts, *space)
 
 
 def _splits(
@@ -159,7 +170,7 @@ def _in_parts(
 
     def count(block: int, _: int) -> npt.NDArray[np.int64]:
         counts = np.empty(parts, dtype=np.int64)
-        building.share_out(points, *blocks[block], sides, cuts, part_of, counts)
+        _share_out(points, blocks[block], sides, cuts, part_of, counts)
         return counts
 
     counts = np.array(workers.over_blocks(count, len(blocks), 1))

@@ -20,15 +20,18 @@ import numpy as np
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import sum_of_squares
 from kseeds.nearest.brute_force_kernels import squares
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.columns import box_sums, compare_pair
+from kseeds.simd.tables import largest_of_lesser
 
 _NEARER = 0.1
 """Share of the squared distance needed up to which centres are near, and compared first."""
 
 _box_sums = box_sums()
 _compare_pair = compare_pair()
+_largest_of_lesser = largest_of_lesser()
 
 
 class Tree(NamedTuple):
@@ -92,23 +95,23 @@ class LeafTile(NamedTuple):
     places: Any
 
 
-def workspace(tree: Tree, projected: FloatArray) -> tuple[Lists, LeafTile]:
-    """Return what `search` needs for a tree and a batch."""
+def workspace(leaves: int, projected: FloatArray) -> tuple[Lists, LeafTile]:
+    """Return what `search` needs for a batch and trees of at most so many leaves."""
     m, d = projected.shape
-    levels = 2 + (len(tree.counts) - 1).bit_length()
+    levels = 2 + (leaves - 1).bit_length()
     # Whole groups, and a little more: coordinates a power of two apart would share cache sets.
     width = -(-m // COLUMNS) * COLUMNS + 16
-    items = np.empty((levels, width), dtype=np.int32)
-    columns = np.full((levels * d, width), np.inf, dtype=projected.dtype)
+    items = aligned((levels, width), np.int32)
+    columns = aligned((levels * d, width), projected.dtype)
+    columns[:] = np.inf
     items[0, :m], columns[:d, :m] = np.arange(m), projected.T
     lengths = np.full(levels, m)
-    nearest, farthest = np.empty((2, width), dtype=projected.dtype)
+    nearest, farthest = aligned((2, width), projected.dtype)
     stack, depths = np.zeros((2, 2 * levels), dtype=np.int64)
-    lists = Lists(
-        items, columns, lengths, nearest, farthest, np.empty(width, np.int32), stack, depths
-    )
-    squared, sums, limits = np.empty((3, COLUMNS), dtype=projected.dtype)
-    labels, places = np.empty((2, COLUMNS), dtype=np.int32)
+    places = aligned(width, np.int32)
+    lists = Lists(items, columns, lengths, nearest, farthest, places, stack, depths)
+    squared, sums, limits = aligned((3, COLUMNS), projected.dtype)
+    labels, places = aligned((2, COLUMNS), np.int32)
     return lists, LeafTile(squared, labels, sums, limits, places)
 
 
@@ -139,10 +142,12 @@ def _filter(
     """
     d, count, group = tree.lower.shape[1], lists.lengths[depth - 1], 0
     above, here = (depth - 1) * d, depth * d
+    items, kept_items = lists.items[depth - 1], lists.items[depth]
+    nearest, places = lists.nearest, lists.places
     least = lists.farthest.dtype.type(np.inf)
     for first in range(0, count, COLUMNS):
         smallest = _box_sums(
-            tree.lower, tree.upper, t, lists.columns, above, first, adds_up, lists.nearest,
+            tree.lower, tree.upper, t, lists.columns, above, first, adds_up, nearest,
             lists.farthest,
         )  # fmt: skip
         if smallest < least:
@@ -150,41 +155,26 @@ def _filter(
     best = group
     while lists.farthest[best] > least:
         best += 1
-    best = lists.items[depth - 1, best]
+    best = items[best]
     reached = widened(np.float64(least), batch.relative, batch.absolute)
     largest = tree.largest[t]
     limit = widened(reached if reached < largest else largest, batch.relative, batch.absolute)
     kept = 0
     for k in range(count):  # no branch: whether a centre is kept is anyone's guess
-        lists.places[kept] = k
-        kept += lists.nearest[k] <= limit
+        places[kept] = k
+        kept += nearest[k] <= limit
     for k in range(kept):
-        place = lists.places[k]
-        lists.items[depth, k] = lists.items[depth - 1, place]
-        lists.nearest[k] = lists.nearest[place]
+        kept_items[k], nearest[k] = items[places[k]], nearest[places[k]]
     if not is_leaf:
         whole = (kept + COLUMNS - 1) // COLUMNS * COLUMNS
         for j in range(d):
+            column, kept_column = lists.columns[above + j], lists.columns[here + j]
             for k in range(kept):
-                lists.columns[here + j, k] = lists.columns[above + j, lists.places[k]]
+                kept_column[k] = column[places[k]]
             for k in range(kept, whole):
-                lists.columns[here + j, k] = np.inf
+                kept_column[k] = np.inf
     lists.lengths[depth] = kept
     return best
-
-
-@inlined
-def _largest_of(values: Any, others: Any, space: Any) -> Any:
-    """Return the largest of the lesser of 64 pairs of values; by vectors, then one by one."""
-    for c in range(COLUMNS):
-        space[c] = values[c] if values[c] < others[c] else others[c]
-    for c in range(LANES):
-        for other in range(c + LANES, COLUMNS, LANES):
-            space[c] = space[other] if space[other] > space[c] else space[c]
-    for half in (8, 4, 2, 1):
-        for c in range(half):
-            space[c] = space[c] if space[c] > space[c + half] else space[c + half]
-    return space[0]
 
 
 @inlined
@@ -198,30 +188,30 @@ def _search_leaf(
     those near the box are compared, which lowers the cap, and then what is left below it.
     """
     base = start * tree.lower.shape[1]
+    items, nearest, picked = lists.items[depth], lists.nearest, lists.places
     squares(batch.projected, best, tree.tiles, base, tile.squared, tile.sums)
     stretch = tile.squared.dtype.type(1.0 + 2.0 * batch.relative)
-    limit = _largest_of(tile.sums, tile.squared, tile.limits) * stretch
+    limit = _largest_of_lesser(tile.sums, tile.squared) * stretch
     compared, low = 0, -stretch
     for share in (_NEARER, 1.0):
         high = limit * tile.squared.dtype.type(share)
         left = 0
         for k in range(lists.lengths[depth]):  # no branch here either
-            distance = lists.nearest[k]
-            lists.places[left], lists.farthest[left] = lists.items[depth, k], distance
-            left += (distance > low) & (distance <= high)
+            picked[left], lists.farthest[left] = items[k], nearest[k]
+            left += (nearest[k] > low) & (nearest[k] <= high)
         for k in range(0, left, 2):
             if k % 16 == 14:
-                most = _largest_of(tile.squared, tile.squared, tile.limits) * stretch
+                most = _largest_of_lesser(tile.squared, tile.squared) * stretch
                 limit = most if most < limit else limit
             other = k + 1 if k + 1 < left else k  # the last one may be compared twice
             if lists.farthest[k] <= limit or lists.farthest[other] <= limit:
-                s, r = lists.places[k], lists.places[other]
+                s, r = picked[k], picked[other]
                 compared += 1 + (r != s)
                 _compare_pair(
                     batch.projected, s, r, tree.tiles, base, batch.number + s, batch.number + r,
                     tile.squared, tile.labels,
                 )  # fmt: skip
-        most = _largest_of(tile.squared, tile.squared, tile.limits) * stretch
+        most = _largest_of_lesser(tile.squared, tile.squared) * stretch
         limit = most if most < limit else limit
         low = high
     return compared * rows
@@ -367,7 +357,7 @@ def search(
                     if tile.squared[c] < squared[i]:
                         squared[i], labels[i] = tile.squared[c], tile.labels[c]
                     tree.kept[start + c] = squared[i]
-            value = _largest_of(tile.squared, tile.squared, tile.limits)
+            value = _largest_of_lesser(tile.squared, tile.squared)
             most = value if value > most else most
         tree.largest[t] = most
     return computed, visited

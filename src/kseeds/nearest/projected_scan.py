@@ -14,6 +14,7 @@ from kseeds.nearest.gemm import norms_about
 from kseeds.nearest.projected_scan_kernels import Projected, scan_rows, workspace
 from kseeds.nearest.projection import Components
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.aligned import Reused
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.threads import Workers, rows_for
@@ -68,12 +69,14 @@ class ProjectedScan:
         radius = float(norms_about(centers, self._mean).max())
         slack = self._error * (self._norms + radius)
         projected = Projected(self._projected, columns, slack, self._metric.relative)
+        spaces = Reused(lambda: workspace(projected))
 
         def task(start: int, stop: int) -> int:
-            computed: int = scan_rows(
-                self._points, centers, projected, start, stop, first, nearest.squared,
-                nearest.labels, workspace(projected),
-            )  # fmt: skip
+            with spaces.one() as space:
+                computed: int = scan_rows(
+                    self._points, centers, projected, start, stop, first, nearest.squared,
+                    nearest.labels, space,
+                )  # fmt: skip
             return computed
 
         # As if nothing could be ruled out: an interrupt waits for a task.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kseeds.distances.pair_kernels import sum_of_squares
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.columns import group_minima
@@ -52,12 +53,14 @@ class Workspace(NamedTuple):
 def workspace(projected: Projected) -> Workspace:
     """Return what `scan_rows` needs."""
     dtype, r = projected.rows.dtype, projected.rows.shape[1]
-    leasts, limits = np.empty((2, COLUMNS), dtype=dtype)
-    groups, waiting = np.zeros((2, COLUMNS), dtype=np.int32)
-    return Workspace(
-        np.zeros((r, COLUMNS), dtype=dtype), np.empty((_GROUPS * LANES, COLUMNS), dtype=dtype),
-        np.empty((_GROUPS, COLUMNS), dtype=dtype), leasts, limits, groups, waiting,
-    )  # fmt: skip
+    tile, (leasts, limits) = aligned((r, COLUMNS), dtype), aligned((2, COLUMNS), dtype)
+    groups, waiting = aligned((2, COLUMNS), np.int32)
+    tile[:], groups[:] = 0.0, 0
+    table, group_leasts = (
+        aligned((_GROUPS * LANES, COLUMNS), dtype),
+        aligned((_GROUPS, COLUMNS), dtype),
+    )
+    return Workspace(tile, table, group_leasts, leasts, limits, groups, waiting)
 
 
 @inlined

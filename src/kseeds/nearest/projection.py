@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.blas import one_blas_thread
+from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers
 
 _SAMPLE = 1024
@@ -103,8 +105,15 @@ class Projection:
 
         projected = np.empty((len(points), self._directions.shape[1] + 1), dtype=points.dtype)
 
+        d, count = self._directions.shape
+
         def task(start: int, stop: int) -> float:
-            return float(project_rows(points, start, stop, self._mean, self._directions, projected))
+            tile, along = aligned((d, COLUMNS), np.float64), aligned((count, COLUMNS), np.float64)
+            largest: float = project_rows(
+                points, start, stop, self._mean, self._directions, projected, tile, along,
+                aligned(COLUMNS, np.float64),
+            )  # fmt: skip
+            return largest
 
         largest = max(workers.over_blocks(task, len(points), 4096))
         return projected, float(np.sqrt(largest))

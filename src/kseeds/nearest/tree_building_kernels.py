@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from kseeds.nearest.select_kernels import select
-from kseeds.runtime.block_sizes import COLUMNS, LANES
+from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.compiler import kernel
 
-_ABREAST = 8
+ABREAST = 8
+"""Rows that descend side by side."""
 _PROBED = 32
 """Rows of a node that its widest side is judged by, about."""
 
@@ -53,26 +54,27 @@ def plan_splits(sample: Any, items: Any, keys: Any, ends: Any, sides: Any, cuts:
 
 @kernel
 def share_out(
-    points: Any, start: int, stop: int, sides: Any, cuts: Any, part_of: Any, counts: Any
-) -> None:
+    points: Any, start: int, stop: int, sides: Any, cuts: Any, part_of: Any, counts: Any,
+    rows: Any, nodes_at: Any,
+) -> None:  # fmt: skip
     """Write the part of every row from ``start`` to ``stop``; count the rows of each part.
 
     Eight rows descend side by side: a step waits for the last one, but not for other rows.
     Places are unsigned, as everywhere here, since signed ones are checked for being negative.
+    ``rows`` and ``nodes_at`` are workspaces of 8 such.
     """
     nodes, levels = sides.shape[0], 0
     while (1 << levels) - 1 < nodes:
         levels += 1
-    rows, nodes_at = np.empty(_ABREAST, np.uint64), np.empty(_ABREAST, np.uint64)
     one = np.uint64(1)
-    for i in range(start, stop, _ABREAST):
-        for b in range(_ABREAST):
+    for i in range(start, stop, ABREAST):
+        for b in range(ABREAST):
             rows[b], nodes_at[b] = i + b if i + b < stop else stop - 1, 0
         for _ in range(levels):
-            for b in range(_ABREAST):
+            for b in range(ABREAST):
                 t = nodes_at[b]
                 nodes_at[b] = t + t + one + np.uint64(points[rows[b], sides[t]] >= cuts[t])
-        for b in range(_ABREAST):
+        for b in range(ABREAST):
             part_of[rows[b]] = nodes_at[b] - np.uint64(nodes)
     for part in range(counts.shape[0]):
         counts[part] = 0
@@ -137,13 +139,10 @@ def find_boxes(first: Any, tiles: Any, lower: Any, upper: Any, low: Any, high: A
                     value = tiles[tile * d + j, c]
                     low[c] = value if value < low[c] else low[c]
                     high[c] = value if value > high[c] else high[c]
-            for c in range(LANES):  # by vectors, before the last few one by one
-                for other in range(c + LANES, COLUMNS, LANES):
-                    low[c] = low[other] if low[other] < low[c] else low[c]
-                    high[c] = high[other] if high[other] > high[c] else high[c]
-            for c in range(1, LANES):
-                low[0] = low[c] if low[c] < low[0] else low[0]
-                high[0] = high[c] if high[c] > high[0] else high[0]
+            for half in (32, 16, 8, 4, 2, 1):
+                for c in range(half):
+                    low[c] = low[c + half] if low[c + half] < low[c] else low[c]
+                    high[c] = high[c + half] if high[c + half] > high[c] else high[c]
             lower[leaves - 1 + t, j], upper[leaves - 1 + t, j] = low[0], high[0]
     for t in range(leaves - 2, -1, -1):
         for j in range(d):

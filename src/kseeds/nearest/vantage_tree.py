@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.aligned import Reused
 from kseeds.runtime.threads import Workers, rows_for
 
 LEAF_SIZE = 16
@@ -55,13 +56,14 @@ class VantageTree:
         """
         from kseeds.nearest.vantage_tree_kernels import nearest_in_range, new_stack
 
-        metric = self._metric
+        metric, stacks = self._metric, Reused(new_stack)
 
         def task(start: int, stop: int) -> tuple[int, int]:
-            computed, visited = nearest_in_range(
-                queries, start, stop, self._points, metric.kernel_family, metric.relative,
-                metric.absolute, self._nodes, in_range, first, squared, labels, new_stack(),
-            )  # fmt: skip
+            with stacks.one() as stack:
+                computed, visited = nearest_in_range(
+                    queries, start, stop, self._points, metric.kernel_family, metric.relative,
+                    metric.absolute, self._nodes, in_range, first, squared, labels, stack,
+                )  # fmt: skip
             return int(computed), int(visited)
 
         # Nothing may be pruned: then a query is compared with every item.

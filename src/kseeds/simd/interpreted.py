@@ -116,3 +116,14 @@ def column_minima(table: Any, first: int, added: Any, least: Any, next_least: An
     least[:] = entries[at, np.arange(COLUMNS)]
     entries[at, np.arange(COLUMNS)] = np.inf
     next_least[:] = entries.min(axis=0)
+
+
+def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:
+    """See `kseeds.simd.tables.keep_nearer`."""
+    nearer = sums < squared
+    squared[nearer], labels[nearer] = sums[nearer], number
+
+
+def largest_of_lesser(a: Any, b: Any) -> Any:
+    """See `kseeds.simd.tables.largest_of_lesser`."""
+    return np.minimum(a, b).max()

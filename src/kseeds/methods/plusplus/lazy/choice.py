@@ -23,7 +23,7 @@ def kernels_for(problem: Problem, workers: Workers, kernels: str) -> Iterator[Ke
     else:
         from kseeds.methods.plusplus.lazy.compiled import Compiled
 
-        yield Compiled(workers)
+        yield Compiled(problem.points, workers)
 
 
 def _seconds(problem: Problem) -> float:

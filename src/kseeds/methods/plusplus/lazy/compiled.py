@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import Family
+from kseeds.distances.metrics import Family, FloatArray
 from kseeds.inputs.fingerprint import factors_for
 from kseeds.methods.plusplus.lazy import kernels
 from kseeds.methods.plusplus.lazy.forecast import Forecast
@@ -14,6 +14,7 @@ from kseeds.nearest import costs
 from kseeds.nearest.brute_force_kernels import new_tile
 from kseeds.nearest.point_tree import PointTree
 from kseeds.nearest.state import Nearest
+from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES
 from kseeds.runtime.threads import Workers, rows_for
 from kseeds.sampling.sum_tree_kernels import Masses, draw_rows, sum_blocks, sum_inner
@@ -26,8 +27,10 @@ _RUN_NS = 4e7
 class Compiled:
     """See `Kernels`."""
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, points: FloatArray, workers: Workers) -> None:
         self._workers = workers
+        self._sums = Reused(lambda: kernels.new_sums(points))
+        self._tiles = Reused(lambda: new_tile(points))
         self._tree: PointTree | None = None
 
     def _block_rows(self, state: State, cost: float) -> int:
@@ -64,11 +67,12 @@ class Compiled:
         batch = state.batch * (forecast.proposal + (state.pending + state.batch) * forecast.pair)
         uniforms = uniforms[: max(1, int(_RUN_NS / batch))]
         counts = np.array([0.0, 0.0, 0.0, state.spent, state.proposals_since])
-        used = kernels.run_batches(
-            state.rows, _masses(state), state.centers, state.proposals, state.metric.kernel_family,
-            state.known, uniforms, forecast, state.refreshed, state.least, counts,
-            kernels.new_sums(state.rows.points),
-        )  # fmt: skip
+        with self._sums.one() as space:
+            used = kernels.run_batches(
+                state.rows, _masses(state), state.centers, state.proposals,
+                state.metric.kernel_family, state.known, uniforms, forecast, state.refreshed,
+                state.least, counts, space,
+            )  # fmt: skip
         settled, accepted, pairs = counts[:3].astype(int).tolist()
         state.known += accepted
         state.note_proposals(settled, pairs, float(counts[3]))
@@ -99,10 +103,11 @@ class Compiled:
         """Compare the proposals with the pending centres; return the distances computed."""
 
         def task(start: int, stop: int) -> int:
-            pairs: int = kernels.evaluate(
-                state.rows, state.centers, state.proposals, state.metric.kernel_family,
-                state.known, uniforms, batch, start, stop, kernels.new_sums(state.rows.points),
-            )  # fmt: skip
+            with self._sums.one() as space:
+                pairs: int = kernels.evaluate(
+                    state.rows, state.centers, state.proposals, state.metric.kernel_family,
+                    state.known, uniforms, batch, start, stop, space,
+                )  # fmt: skip
             return pairs
 
         return sum(self._workers.over_blocks(task, state.batch, max(8, state.batch // 8)))
@@ -112,10 +117,11 @@ class Compiled:
         masses, points = _masses(state), state.rows.points
 
         def task(start: int, stop: int) -> int:
-            pairs: int = kernels.partial_refresh(
-                state.rows, masses, state.centers.rows, state.metric.kernel_family, state.known,
-                threshold, start, stop, new_tile(points),
-            )  # fmt: skip
+            with self._tiles.one() as tile:
+                pairs: int = kernels.partial_refresh(
+                    state.rows, masses, state.centers.rows, state.metric.kernel_family,
+                    state.known, threshold, start, stop, tile,
+                )  # fmt: skip
             return pairs
 
         n, pairs = len(points), state.pending * costs.pair(points, state.metric)

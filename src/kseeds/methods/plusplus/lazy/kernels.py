@@ -18,6 +18,7 @@ from kseeds.methods.plusplus.lazy.forecast import Forecast, refresh_is_due
 from kseeds.methods.plusplus.lazy.state import Centers, Proposals
 from kseeds.nearest.brute_force_kernels import Tile, compare_row, compare_tile, squares
 from kseeds.nearest.state import Rows
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES, place_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree_kernels import Masses, draw_rows, refresh_block, sum_block
@@ -46,7 +47,7 @@ class Sums(NamedTuple):
 
 def new_sums(points: FloatArray) -> Sums:
     """Return a workspace for one thread."""
-    return Sums(*np.empty((2, COLUMNS), dtype=points.dtype))
+    return Sums(*aligned((2, COLUMNS), points.dtype))
 
 
 @kernel

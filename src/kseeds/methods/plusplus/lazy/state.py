@@ -14,6 +14,7 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.plusplus.lazy.forecast import Forecast
 from kseeds.nearest.state import Rows
 from kseeds.results import Work
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, place_of
 
 
@@ -75,11 +76,10 @@ class State:
         wanted = len(problem.initial) + problem.n_clusters
         groups = -(-wanted // COLUMNS)
         leaves = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
-        centers = Centers(
-            np.empty((wanted, d), dtype=dtype),
-            np.full((groups * d, COLUMNS), np.inf, dtype=dtype),
-            np.empty(problem.n_clusters, dtype=np.int64),
-        )
+        columns = aligned((groups * d, COLUMNS), dtype)
+        columns[:] = np.inf
+        indices = np.empty(problem.n_clusters, dtype=np.int64)
+        centers = Centers(np.empty((wanted, d), dtype=dtype), columns, indices)
         labels, n_compared = np.empty((2, batch), dtype=np.int32)
         return cls(
             rows=Rows(
