@@ -20,7 +20,7 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("__init__",),
-    ("api", "assignment", "structures", "dask", "spark"),
+    ("api", "assignment", "structures", "warming", "dask", "spark"),
     ("laws",),
     ("distributed",),
     ("methods",),
@@ -31,7 +31,7 @@ LAYERS = (
     ("distances",),
     ("simd",),
     ("runtime",),
-    ("errors", "messages", "version"),
+    ("errors", "version"),
 )
 BY_NAME = r"kseeds(\.\w+){2,}"
 """A module that is imported by its name later; messages speak of kseeds.dask, which is not."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kseeds.errors import FewerDistinctPointsWarning
     from kseeds.results import Assignment, DistributedSeeding, Seeding, Work
     from kseeds.structures import ClockQueue, VPTree
+    from kseeds.warming import Warmed, warmup
 
 __all__ = [
     "Assignment",
@@ -24,11 +25,13 @@ __all__ = [
     "FewerDistinctPointsWarning",
     "Seeding",
     "VPTree",
+    "Warmed",
     "Work",
     "__version__",
     "assign",
     "kmeans_parallel",
     "kmeans_plusplus",
+    "warmup",
 ]
 
 _HOMES = {
@@ -38,10 +41,12 @@ _HOMES = {
     "FewerDistinctPointsWarning": "kseeds.errors",
     "Seeding": "kseeds.results",
     "VPTree": "kseeds.structures",
+    "Warmed": "kseeds.warming",
     "Work": "kseeds.results",
     "assign": "kseeds.assignment",
     "kmeans_parallel": "kseeds.api",
     "kmeans_plusplus": "kseeds.api",
+    "warmup": "kseeds.warming",
 }
 
 

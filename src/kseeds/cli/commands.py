@@ -198,6 +198,30 @@ def seed(
         _out.print(summary)
 
 
+@app.command()
+def warmup(
+    kernel_sets: Annotated[
+        list[str] | None, typer.Argument(help="Which kernels; all by default.")
+    ] = None,
+    dtype: Annotated[
+        list[str] | None,
+        typer.Option(help="float32 or float64 (repeatable); both by default."),
+    ] = None,
+) -> None:
+    """Compile kernels ahead, so that no later call waits for them: in an image, or on a worker."""
+    with reporting_errors():
+        warmed = kseeds.warmup(
+            *(kernel_sets or ()), dtype=tuple(dtype or ("float32", "float64")), progress=True
+        )
+        table = Table("kernels", "dtype", "seconds")
+        for one in warmed:
+            table.add_row(one.kernel_set, one.dtype, f"{one.seconds:.2f}")
+        _out.print(table)
+        folder = warmed[0].folder
+        kept = "nowhere: every process compiles anew" if folder is None else folder
+        _out.print(f"kept in {kept}")
+
+
 def _where_row_numbers(columns: list[str], output: Path | None, indices: Path | None) -> str:
     """Return where the row numbers were written."""
     places = []

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import Dissimilarity, FloatArray
-from kseeds.messages import clipped, shown
+from kseeds.errors import clipped, shown
 
 _ROWS = 4096
 _NUMBERS = (numbers.Real, np.bool_, decimal.Decimal)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import METRICS, Dissimilarity
+from kseeds.errors import shown
 from kseeds.inputs.containers import to_array
-from kseeds.messages import shown
 from kseeds.runtime.threads import default_threads
 from kseeds.sampling.streams import RandomState, Stream
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.errors import kind_of
 from kseeds.inputs.dtypes import check_dense, float_dtype, not_an_array, numeric
 from kseeds.inputs.frames import from_arrow, from_pandas, from_polars
-from kseeds.messages import kind_of
 
 __all__ = ["float_dtype", "to_array"]
 

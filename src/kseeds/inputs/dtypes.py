@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.errors import kind_of, shown
 from kseeds.inputs.finite import cast
 from kseeds.inputs.places import place_of
-from kseeds.messages import kind_of, shown
 
 DENSE_BYTES = 4 << 30
 """Sparse data is converted to dense arrays up to this size."""

@@ -9,16 +9,17 @@ single changed word always changes the sum; other changes are missed with a prob
 from __future__ import annotations
 
 import functools
-import sys
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.runtime import compile_policy
 from kseeds.runtime.block_sizes import BLOCK
 from kseeds.runtime.threads import Workers
 
+Words: TypeAlias = npt.NDArray[np.uint32]
 Fingerprint: TypeAlias = npt.NDArray[np.uint32]
 
 _FEW = 256
@@ -41,10 +42,16 @@ def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
     >>> (before == fingerprint_of(X, Workers(1))).tolist()
     [True, False]
     """
-    words = points.view(np.uint32)
-    n, width = words.shape
-    sums = np.empty(-(-n // BLOCK), dtype=np.uint32)
-    factors, flat = factors_for(points), words.reshape(-1)
+    seconds = 1e-9 * points.nbytes / 4
+    if compile_policy.pays("fingerprint", points.dtype, seconds, 0.2 * seconds):
+        with compile_policy.using("fingerprint", points.dtype):
+            return print_by_kernels(points, workers)
+    with compile_policy.in_place_of(["fingerprint"], points.dtype):
+        return _print_plainly(points, workers)
+
+
+def _print_plainly(points: FloatArray, workers: Workers) -> Fingerprint:
+    flat, width, factors, sums = _words_of(points)
 
     def task(start: int, stop: int) -> None:
         whole = flat[start * width : (stop - stop % BLOCK) * width].reshape(-1, len(factors))
@@ -54,17 +61,29 @@ def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
         if len(rest):
             sums[first + len(whole)] = _sums(rest[None, :], factors[: len(rest)])[0]
 
-    def compiled_task(start: int, stop: int) -> None:
-        from kseeds.inputs.fingerprint_kernels import fingerprint_blocks
+    workers.over_blocks(task, len(points), max(1, _WORDS // (width * BLOCK)) * BLOCK)
+    return sums
 
+
+def print_by_kernels(points: FloatArray, workers: Workers) -> Fingerprint:
+    """Do what `fingerprint_of` does, compiled."""
+    from kseeds.inputs.fingerprint_kernels import fingerprint_blocks
+
+    flat, width, factors, sums = _words_of(points)
+
+    def task(start: int, stop: int) -> None:
         fingerprint_blocks(flat, width, start // BLOCK, -(-stop // BLOCK), factors, sums)
 
-    # Both tasks give the same sums; the compiler is used only if it is loaded already.
-    chosen, words_per_task = task, _WORDS
-    if "kseeds.runtime.compiler" in sys.modules:
-        chosen, words_per_task = compiled_task, 16 * _WORDS
-    workers.over_blocks(chosen, n, max(1, words_per_task // (width * BLOCK)) * BLOCK)
+    workers.over_blocks(task, len(points), max(1, 16 * _WORDS // (width * BLOCK)) * BLOCK)
     return sums
+
+
+def _words_of(points: FloatArray) -> tuple[Words, int, Words, Fingerprint]:
+    """Return the words of all rows, how many a row has, their factors, and where sums go."""
+    words = points.view(np.uint32)
+    words.flags.writeable = False  # kernels are compiled for one kind of array only
+    sums = np.empty(-(-len(points) // BLOCK), dtype=np.uint32)
+    return words.reshape(-1), words.shape[1], factors_for(points), sums
 
 
 def factors_for(points: FloatArray) -> npt.NDArray[np.uint32]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.errors import shown
 from kseeds.inputs.dtypes import (
     check_dense,
     first_not_a_number,
@@ -15,7 +16,6 @@ from kseeds.inputs.dtypes import (
     not_an_array,
 )
 from kseeds.inputs.places import column_labels, column_name
-from kseeds.messages import shown
 
 _LONG = np.dtype(np.longdouble)
 

@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
-from kseeds.messages import shown
+from kseeds.errors import shown
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kseeds.messages import shown
+from kseeds.errors import shown
 
 
 def column_labels(data: Any) -> list[Any] | None:

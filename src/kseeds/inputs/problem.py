@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray, Metric, definition_of
+from kseeds.errors import shown
 from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
 from kseeds.inputs.points import Prepared, prepare_together
 from kseeds.inputs.weights import Weights, check_weights
-from kseeds.messages import shown
 from kseeds.runtime.progress import Progress, progress_for
 from kseeds.sampling.streams import Stream
 

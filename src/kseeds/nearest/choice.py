@@ -11,8 +11,8 @@ from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
 from kseeds.nearest.projection import Components, Projection, principal_components
+from kseeds.runtime import compile_policy
 from kseeds.runtime.block_sizes import LANES
-from kseeds.runtime.compile_policy import can_do_without
 from kseeds.runtime.memmap import is_mapped
 from kseeds.runtime.threads import Workers
 
@@ -121,11 +121,42 @@ def tree_is_possible(points: FloatArray, metric: Metric) -> bool:
 
 
 def choose(job: Job) -> str:
-    """Return the strategy that is soonest done."""
-    points, metric, expected, batches = job.points, job.metric, job.expected, job.batches
-    seconds = 1e-9 * costs.PLAIN_ELEMENT * points.size * expected
-    if metric.function is not None or can_do_without(seconds):
+    """Return the strategy with which the job is done first, kernels that must compile included."""
+    if job.metric.function is not None:
         return "plain"
+    plain = _seconds(job, "plain")
+    if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
+        return "plain"  # without looking at the data: most first jobs are small
+    best = fastest(job)
+    candidates = [best]
+    if best in ("tree", "projected_tree", "projected_scan"):
+        candidates += ["gemm", "brute"]  # slower, and sooner compiled
+    compiled = min(candidates, key=lambda one: _seconds(job, one) + _waiting(job, one))
+    pays = compile_policy.pays(compiled, job.points.dtype, plain, _seconds(job, compiled))
+    return compiled if pays else "plain"
+
+
+def _waiting(job: Job, strategy: str) -> float:
+    return compile_policy.waiting(strategy, job.points.dtype)
+
+
+def _seconds(job: Job, strategy: str) -> float:
+    """Estimate the time of a strategy whose kernels are compiled."""
+    points, metric, expected, batches = job.points, job.metric, job.expected, job.batches
+    brute_force = expected * costs.pair(points, metric)
+    nanoseconds = {
+        "plain": lambda: costs.plain(points, metric, expected, batches),
+        "brute": lambda: brute_force,
+        "tree": lambda: costs.tree(points, expected, batches),
+        "projected_scan": lambda: costs.projected_scan(points, 8, expected, batches),
+        "gemm": lambda: costs.gemm(points, expected, batches),
+    }.get(strategy, lambda: costs.PRUNED[strategy] * brute_force)()
+    return 1e-9 * nanoseconds * len(points) / job.workers.n_threads
+
+
+def fastest(job: Job) -> str:
+    """Return the strategy that is fastest once its kernels are compiled."""
+    points, metric, expected, batches = job.points, job.metric, job.expected, job.batches
     brute_force = expected * costs.pair(points, metric)
     if metric.family is not Family.EUCLIDEAN:
         return "vantage" if brute_force >= batches * costs.BATCH_PAYS["vantage"] else "brute"
@@ -135,8 +166,7 @@ def choose(job: Job) -> str:
     if is_mapped(points):
         return "gemm" if gemm < brute_force else "brute"
     if tree_is_possible(points, metric):
-        tree = costs.tree_build(points) + batches * costs.TREE_BATCH
-        return "tree" if brute_force >= tree else "brute"
+        return "tree" if costs.tree(points, expected, batches) <= brute_force else "brute"
     stopped = costs.stopped(points, metric, expected, batches)
     if brute_force >= costs.PROJECTED_TREE_PAYS + 3.0 * costs.components(points):
         if job.components.unexplained(_TREE_COMPONENTS) <= costs.PROJECTED_TREE_LEAVES:

@@ -14,8 +14,10 @@ import math
 from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.runtime.block_sizes import COLUMNS
 
-PLAIN_ELEMENT = 3.0
-"""A coordinate of a pair, compared in plain NumPy."""
+PLAIN_OTHER = 3.0
+"""A coordinate of a pair, compared in plain NumPy by a metric that is not Euclidean."""
+PRUNED = {"projected_tree": 0.3, "vantage": 0.15}
+"""Share of brute force that is left where nothing better is known of a strategy."""
 DRAW = 250.0
 """A proposal of lazy k-means++, without its distances."""
 SCAN = 1.2
@@ -72,6 +74,21 @@ def pair(points: FloatArray, metric: Metric) -> float:
     if metric.family is Family.EUCLIDEAN:
         return width * (0.07 + 0.035 * d)
     return width * (10.0 + 0.1 * d)
+
+
+def plain(points: FloatArray, metric: Metric, expected: float, batches: int) -> float:
+    """Return the cost of plain NumPy for all centres expected."""
+    d = _columns(points)
+    if metric.family is not Family.EUCLIDEAN:
+        return PLAIN_OTHER * expected * d
+    # The table twice, its least entries, and the few distances.
+    per_batch = 60.0 + 3.0 * d + 40.0
+    return width_of(points) * (expected * (0.5 + 0.022 * d) + batches * per_batch)
+
+
+def tree(points: FloatArray, expected: float, batches: int) -> float:
+    """Return the cost of a tree over the points, built and used for all centres expected."""
+    return tree_build(points) + batches * TREE_BATCH + expected * tree_pair(points)
 
 
 def proposal_pair(points: FloatArray, metric: Metric) -> float:

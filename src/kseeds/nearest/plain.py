@@ -1,10 +1,13 @@
 """Rows compared with a batch of centres in plain NumPy: no compiler, so no waiting for one.
 
-Many dimensions go through matrix products. Those lose digits, so they only pick candidates:
-whatever lies within the error bound of the best is computed again, difference by difference.
+Euclidean distances go through matrix products, over blocks whose table fits the cache, so that the
+least entries are found while it is hot. Products lose digits, so they only pick candidates: what
+lies within the error bound of the least is computed again, difference by difference.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +15,19 @@ import numpy.typing as npt
 from kseeds.distances.metrics import Family, FloatArray, Kind, Metric
 from kseeds.distances.reference import squared_distances
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import LANES
-from kseeds.runtime.compile_policy import without_compiler
-from kseeds.runtime.threads import Workers, blocks_of
+from kseeds.runtime.threads import Workers, blocks_of, rows_for
 from kseeds.simd.lane_order import lane_sum
 
-_ENTRIES = 1 << 19
-"""Distances computed at a time: few enough for the cache."""
-_CENTERS = 8192
+_ENTRIES = 1 << 17
+"""Entries of a table: few enough for the cache."""
+_MOST_ROWS = 2048
+_CENTERS = 2048
+_FEW_ENTRIES = 1 << 12
+"""Pairs up to which preparing a product costs more than it saves, in few dimensions."""
+
+Labels = npt.NDArray[np.int32]
 
 
 class Plain:
@@ -30,17 +38,41 @@ class Plain:
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""
-        squared, labels = nearest.squared, nearest.labels
-        with without_compiler():
-            for low, high in blocks_of(len(centers), _CENTERS):
-                rows = max(64, min(2048, _ENTRIES // (high - low)))
-                for start, stop in blocks_of(len(self._points), rows):
-                    squared[start:stop], labels[start:stop] = compare(
-                        self._points[start:stop], centers[low:high], first + low,
-                        self._metric.kind, squared[start:stop], labels[start:stop],
-                    )  # fmt: skip
+        if self._metric.kind is Family.EUCLIDEAN:
+            with one_blas_thread():
+                for low, high in blocks_of(len(centers), _CENTERS):
+                    self._by_products(nearest, centers[low:high], first + low, workers)
+        else:
+            self._by_rows(nearest, centers, first, workers)
         computed = len(self._points) * len(centers)
         return Counts(computed, 0, computed)
+
+    def _by_products(
+        self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers
+    ) -> None:
+        factors = _Factors.of(centers)
+
+        def task(start: int, stop: int) -> None:
+            part = slice(start, stop)
+            _compare_by_product(
+                self._points[part], factors, first, nearest.squared[part], nearest.labels[part]
+            )
+
+        rows = max(64, min(_MOST_ROWS, _ENTRIES // len(centers)))
+        workers.over_blocks(task, len(self._points), rows)
+
+    def _by_rows(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> None:
+        def task(start: int, stop: int) -> None:
+            part = slice(start, stop)
+            nearest.squared[part], nearest.labels[part] = compare(
+                self._points[part], centers, first, self._metric.kind, nearest.squared[part],
+                nearest.labels[part],
+            )  # fmt: skip
+
+        rows = rows_for(20.0 * len(centers) * self._points.shape[1], most=_MOST_ROWS)
+        # A user's function may not like to be called by several threads at once.
+        threads = Workers(1) if self._metric.function is not None else workers
+        threads.over_blocks(task, len(self._points), rows)
 
 
 def compare(
@@ -49,8 +81,8 @@ def compare(
     first: int,
     kind: Kind,
     best: FloatArray,
-    labels: npt.NDArray[np.int32],
-) -> tuple[FloatArray, npt.NDArray[np.int32]]:
+    labels: Labels,
+) -> tuple[FloatArray, Labels]:
     """Compare rows with centres numbered from ``first``; return their nearest, ties to the lowest.
 
     ``best`` and ``labels`` are what is known of the rows; a centre that they were compared with
@@ -62,7 +94,7 @@ def compare(
             nearer = distances < best
             best, labels = np.where(nearer, distances, best), np.where(nearer, s, labels)
         return best, labels.astype(np.int32)
-    if points.shape[1] < LANES:
+    if points.shape[1] < LANES and len(points) * len(centers) <= _FEW_ENTRIES:
         table = np.zeros((len(points), len(centers)), dtype=points.dtype)
         for j in range(points.shape[1]):
             table += np.square(points[:, j, None] - centers[:, j])
@@ -71,34 +103,80 @@ def compare(
         nearer = distances < best
         return np.where(nearer, distances, best), np.where(nearer, near + first, labels)
     best, labels = best.copy(), labels.copy()
-    at, near = _candidates(points, centers, best)
-    distances = lane_sum(np.square(points[at] - centers[near]))
-    # Per row the smallest distance, and of equal ones the lowest number, comes first.
-    order = np.lexsort((near, distances, at))
-    at, first_of_row = np.unique(at[order], return_index=True)
-    near, distances = near[order][first_of_row], distances[order][first_of_row]
-    nearer = distances < best[at]
-    best[at[nearer]], labels[at[nearer]] = distances[nearer], near[nearer] + first
+    _compare_by_product(points, _Factors.of(centers), first, best, labels)
     return best, labels
 
 
-def _candidates(
-    points: FloatArray, centers: FloatArray, best: FloatArray
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the (row, centre) pairs that a matrix product cannot tell from the nearest.
+class _Factors(NamedTuple):
+    """Centres made ready for products: about their mean, times −2, with their squared norms below.
 
-    |x − c|² = |x|² + |c|² − 2·x·c errs by less than 4(d + 8)·eps·(|x|² + |c|²); moving the
-    origin to the mean of the centres keeps those norms, and so the error, small.
+    So that (x − mean, 1) times a column is |x − c|² − |x − mean|², but for rounding.
     """
-    mean = centers.mean(axis=0, dtype=np.float64).astype(centers.dtype)
-    x, c = points - mean, centers - mean
-    x2, c2 = np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", c, c)
-    table = x @ c.T
-    table *= -2.0
-    table += c2
-    table += x2[:, None]
-    error = 4.0 * (x.shape[1] + 8) * np.finfo(x.dtype).eps * (x2 + c2.max())
-    smallest = table.min(axis=1)
-    possible = smallest - error < best
-    at, near = np.nonzero((table <= (smallest + 2.0 * error)[:, None]) & possible[:, None])
-    return at, near
+
+    centers: FloatArray
+    mean: FloatArray
+    columns: FloatArray
+    largest: float
+
+    @classmethod
+    def of(cls, centers: FloatArray) -> _Factors:
+        # The mean as origin keeps norms, and with them the error, small.
+        mean = centers.mean(axis=0, dtype=np.float64).astype(centers.dtype)
+        moved = centers - mean
+        norms = np.einsum("ij,ij->i", moved, moved)
+        moved *= -2.0
+        columns = np.concatenate([moved.T, norms[None, :]])
+        return cls(centers, mean, columns, float(norms.max()))
+
+
+def _compare_by_product(
+    points: FloatArray, factors: _Factors, first: int, best: FloatArray, labels: Labels
+) -> None:
+    """Do what `compare` does, in place.
+
+    |x − c|² = |x|² + |c|² − 2·x·c errs by less than 4(d + 8)·eps·(|x|² + |c|²) when computed so,
+    and the distance that is computed in the end by less than that, too.
+    """
+    n, d = points.shape
+    rows, every = np.empty((n, d + 1), dtype=points.dtype), np.arange(n)
+    np.subtract(points, factors.mean, out=rows[:, :d])
+    norms = np.einsum("ij,ij->i", rows[:, :d], rows[:, :d])
+    rows[:, d] = 1.0
+    table = rows @ factors.columns
+    near = table.argmin(axis=1)
+    least = table[every, near]
+    error = 4.0 * (d + 8) * np.finfo(points.dtype).eps * (norms + factors.largest)
+    is_possible = least + norms - error < best
+    table[every, near] = np.inf
+    next_least = table[every, table.argmin(axis=1)]
+    is_certain = next_least > least + 2.0 * error
+    chosen = np.flatnonzero(is_possible & is_certain)
+    _take(points, factors.centers, chosen, near[chosen], first, best, labels)
+    doubtful = np.flatnonzero(is_possible & ~is_certain)
+    if len(doubtful):
+        table[every, near] = least
+        most = (least + 2.0 * error)[doubtful]
+        at, near = np.nonzero(table[doubtful] <= most[:, None])
+        _take(points, factors.centers, doubtful[at], near, first, best, labels)
+
+
+def _take(
+    points: FloatArray,
+    centers: FloatArray,
+    at: npt.NDArray[np.int64],
+    near: npt.NDArray[np.int64],
+    first: int,
+    best: FloatArray,
+    labels: Labels,
+) -> None:
+    """Compute the distances of pairs, and keep the least of each row where that is nearer."""
+    if len(at) == 0:
+        return
+    distances = lane_sum(np.square(points[at] - centers[near]))
+    if len(at) > 1 and (at[1:] == at[:-1]).any():
+        # Per row the smallest distance, and of equal ones the lowest number, comes first.
+        order = np.lexsort((near, distances, at))
+        at, of_row = np.unique(at[order], return_index=True)
+        near, distances = near[order][of_row], distances[order][of_row]
+    nearer = distances < best[at]
+    best[at[nearer]], labels[at[nearer]] = distances[nearer], near[nearer] + first

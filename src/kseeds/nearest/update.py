@@ -7,11 +7,14 @@ same distances.
 
 from __future__ import annotations
 
-from kseeds.distances.metrics import FloatArray
+from contextlib import AbstractContextManager
+
+from kseeds.distances.metrics import Family, FloatArray
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
-from kseeds.nearest.choice import BUILDERS, Job, choose, possible
+from kseeds.nearest.choice import ANY_METRIC, BUILDERS, Job, choose, possible
 from kseeds.nearest.state import NOTHING, Counts, Nearest
+from kseeds.runtime import compile_policy
 
 _FEW = 16
 """Centres too few to judge by: one of them is the nearest whatever the structure."""
@@ -32,8 +35,7 @@ class NearestUpdater:
     def __init__(self, job: Job, strategy: str | None = None) -> None:
         self._job, self._is_forced = job, strategy is not None
         self.strategy = possible(job, strategy or choose(job))
-        self._best: Strategy = BUILDERS[self.strategy](job)
-        self._brute: Strategy | None = self._best if self.strategy == "brute" else None
+        self._strategies: dict[str, Strategy] = {}
         self._is_useful = True
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int) -> Counts:
@@ -43,25 +45,38 @@ class NearestUpdater:
         """
         counts = NOTHING
         if len(centers):
-            strategy = self._strategy_for(len(centers))
-            counts = strategy.update(nearest, centers, first, self._job.workers)
-            if strategy is self._best:
+            name = self._strategy_for(len(centers))
+            with self._noted(name):
+                counts = self._built(name).update(nearest, centers, first, self._job.workers)
+            if name == self.strategy:
                 self._judge(counts, len(centers))
         # Not before the work is done: whoever is interrupted may try again, since comparing with
         # a centre twice changes nothing.
         nearest.n_compared, nearest.compared_by_row = first + len(centers), None
         return counts
 
-    def _strategy_for(self, n_centers: int) -> Strategy:
+    def _noted(self, strategy: str) -> AbstractContextManager[None]:
+        """Have it noted which kernels are used, or what plain NumPy takes in their place."""
+        dtype = self._job.points.dtype
+        if strategy != "plain":
+            return compile_policy.using(strategy, dtype)
+        is_euclidean = self._job.metric.family is Family.EUCLIDEAN
+        sets = [one for one in costs.BATCH_PAYS if is_euclidean or one in ANY_METRIC]
+        return compile_policy.in_place_of([*sets, "brute"], dtype)
+
+    def _built(self, strategy: str) -> Strategy:
+        """Return a strategy, built when it is first asked for."""
+        if strategy not in self._strategies:
+            self._strategies[strategy] = BUILDERS[strategy](self._job)
+        return self._strategies[strategy]
+
+    def _strategy_for(self, n_centers: int) -> str:
         """Return brute force for a batch that is not worth more."""
         if self._is_forced or self.strategy not in costs.BATCH_PAYS:
-            return self._best
+            return self.strategy
         batch = n_centers * costs.pair(self._job.points, self._job.metric)
-        if self._is_useful and batch >= costs.BATCH_PAYS[self.strategy]:
-            return self._best
-        if self._brute is None:
-            self._brute = BUILDERS["brute"](self._job)
-        return self._brute
+        is_worth_it = self._is_useful and batch >= costs.BATCH_PAYS[self.strategy]
+        return self.strategy if is_worth_it else "brute"
 
     def _judge(self, counts: Counts, n_centers: int) -> None:
         """Give up a strategy that could rule out too little: the data has no structure."""

@@ -1,34 +1,107 @@
-"""Whether to wait for the compiler.
+"""Whether a job waits for compiled kernels, decided for each set of kernels it could use.
 
-Loading it costs about a second, and the first time on a machine some more. A job that plain
-NumPy does quickly does not wait, until such jobs have together taken as long as loading would
-have; from then on, and once it is loaded for any reason, the compiler is used. Both ways give
-the same results, so this choice may depend on time and on what ran before.
+A set costs what compiling it takes, unless it was compiled in this process or is kept on disk from
+an earlier one. It is worth that if the job, and the like jobs before it that plain NumPy has done
+in this process, take longer without. Both tiers give the same results to the last bit, so the
+choice may depend on time and on what ran before.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-_SECONDS = 1.0
+import numpy as np
 
-_spent = 0.0
+from kseeds.runtime import kernel_cache
+
+LOADING = 0.5
+"""Seconds to import Numba."""
+FROM_DISK = 0.15
+"""Seconds to load a set that is kept on disk."""
+COMPILING = {
+    "brute": 0.6,
+    "fingerprint": 0.3,
+    "gemm": 0.6,
+    "lazy": 2.8,
+    "projected_scan": 1.8,
+    "projected_tree": 4.5,
+    "tree": 3.0,
+    "vantage": 2.0,
+}
+"""Seconds to compile a set, for one precision: `python -m benchmarks run startup` measures them."""
+_WORTH_A_LINE = 2.0
+
+_LOGGER = logging.getLogger("kseeds")
+
+_ready: set[str] = set()
+_spent: dict[str, float] = {}
 
 
-def can_do_without(seconds: float) -> bool:
-    """Tell whether a job of so many seconds in plain NumPy should not wait for the compiler."""
-    return "kseeds.runtime.compiler" not in sys.modules and _spent + seconds < _SECONDS
+def name_of(kernel_set: str, dtype: np.dtype[Any]) -> str:
+    """Return the name of a kernel set for a precision."""
+    return f"{kernel_set}-{dtype.name}"
+
+
+def is_loaded() -> bool:
+    """Tell whether Numba is imported."""
+    return "kseeds.runtime.compiler" in sys.modules
+
+
+def waiting(kernel_set: str, dtype: np.dtype[Any]) -> float:
+    """Return the seconds until the kernels of a set could run."""
+    name = name_of(kernel_set, dtype)
+    if name in _ready:
+        return 0.0
+    loading = 0.0 if is_loaded() else LOADING
+    return loading + (FROM_DISK if kernel_cache.is_cached(name) else COMPILING[kernel_set])
+
+
+def pays(kernel_set: str, dtype: np.dtype[Any], plain: float, compiled: float) -> bool:
+    """Tell whether a job should use a kernel set.
+
+    ``plain`` and ``compiled`` are the seconds it takes without and with it.
+    """
+    name = name_of(kernel_set, dtype)
+    if name in _ready:
+        return compiled <= plain
+    plain += _spent.get(name, 0.0)
+    # Most jobs are so short that it is not worth asking the disk.
+    return plain > FROM_DISK + compiled and plain > compiled + waiting(kernel_set, dtype)
 
 
 @contextmanager
-def without_compiler() -> Iterator[None]:
-    """Count the time of a job done in plain NumPy."""
-    global _spent
+def in_place_of(kernel_sets: Collection[str], dtype: np.dtype[Any]) -> Iterator[None]:
+    """Count the time of a job that plain NumPy does instead of one of some kernel sets."""
     started = time.perf_counter()
     try:
         yield
     finally:
-        _spent += time.perf_counter() - started
+        for name in (name_of(kernel_set, dtype) for kernel_set in kernel_sets):
+            _spent[name] = _spent.get(name, 0.0) + time.perf_counter() - started
+
+
+@contextmanager
+def using(kernel_set: str, dtype: np.dtype[Any], *, is_whole: bool = True) -> Iterator[None]:
+    """Note that a job uses a kernel set, and say so if it has to wait long.
+
+    A job that does not need all of a set leaves no mark on disk (``is_whole``).
+    """
+    name = name_of(kernel_set, dtype)
+    if name in _ready:
+        yield
+        return
+    if kernel_set in COMPILING and waiting(kernel_set, dtype) > _WORTH_A_LINE:
+        _LOGGER.info(
+            "compiling the %s kernels for %s, which takes about %.0f seconds, once on this "
+            "machine: the job would take longer without; kseeds.warmup(%r) compiles them ahead",
+            kernel_set, dtype.name, COMPILING[kernel_set], kernel_set,
+        )  # fmt: skip
+    yield
+    _ready.add(name)
+    if is_whole:
+        kernel_cache.note_cached(name)

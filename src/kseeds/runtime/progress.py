@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kseeds.messages import shown
+from kseeds.errors import shown
 
 
 class Progress(Protocol):

@@ -7,29 +7,37 @@ from contextlib import contextmanager
 
 from kseeds.inputs.problem import Problem
 from kseeds.methods.plusplus.lazy.state import Kernels
-from kseeds.runtime.compile_policy import can_do_without, without_compiler
+from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers
+
+_FASTER = 4.0
+"""How much faster compiled kernels are than plain ones, about."""
 
 
 @contextmanager
 def kernels_for(problem: Problem, workers: Workers, kernels: str) -> Iterator[Kernels]:
     """Give the kernels asked for, or those that are sooner done."""
-    plain = kernels == "plain" or (kernels == "auto" and can_do_without(_seconds(problem)))
-    if plain or problem.metric.function is not None:
+    dtype, is_forced = problem.points.dtype, kernels == "compiled"
+    if kernels == "auto":
+        seconds = _seconds(problem)
+        pays = compile_policy.pays("lazy", dtype, seconds, seconds / _FASTER)
+        kernels = "compiled" if pays else "plain"
+    if kernels == "plain" or problem.metric.function is not None:
         from kseeds.methods.plusplus.lazy.plain import Plain
 
-        with without_compiler():
-            yield Plain()
-    else:
+        with compile_policy.in_place_of(["lazy"], dtype):
+            yield Plain(workers)
+        return
+    with compile_policy.using("lazy", dtype, is_whole=False):
         from kseeds.methods.plusplus.lazy.compiled import Compiled
 
-        yield Compiled(problem.points, workers)
+        yield Compiled(problem.points, workers, is_forced)
 
 
 def _seconds(problem: Problem) -> float:
-    """Estimate the time of the plain kernels: a pass, a few proposals a seed, some sweeps."""
+    """Estimate the time of the plain kernels: a pass, a few proposals a seed, some refreshes."""
     (n, d), k = problem.points.shape, problem.n_clusters
     first_pass = 2e-9 * n * max(d, 4) * max(1, len(problem.initial))
     proposals = k * (1e-4 + 4 * k * d * 2e-10)
-    sweeps = 2e-9 * n * min(k, 16) * max(d, 4)
-    return float(first_pass + proposals + sweeps)
+    refreshes = 1e-9 * n * min(k, 16) * max(d, 8)
+    return float(first_pass + proposals + refreshes)

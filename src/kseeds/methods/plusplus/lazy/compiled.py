@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,12 +14,15 @@ from kseeds.methods.plusplus.lazy.forecast import Forecast
 from kseeds.methods.plusplus.lazy.state import State
 from kseeds.nearest import costs
 from kseeds.nearest.brute_force_kernels import new_tile
-from kseeds.nearest.point_tree import PointTree
 from kseeds.nearest.state import Nearest
+from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES
 from kseeds.runtime.threads import Workers, rows_for
 from kseeds.sampling.sum_tree_kernels import Masses, draw_rows, sum_blocks, sum_inner
+
+if TYPE_CHECKING:
+    from kseeds.nearest.point_tree import PointTree
 
 _THREAD_NS = 600_000.0
 """Work below this is not worth waking threads for."""
@@ -27,8 +32,8 @@ _RUN_NS = 4e7
 class Compiled:
     """See `Kernels`."""
 
-    def __init__(self, points: FloatArray, workers: Workers) -> None:
-        self._workers = workers
+    def __init__(self, points: FloatArray, workers: Workers, is_forced: bool = False) -> None:
+        self._workers, self._is_forced = workers, is_forced
         self._sums = Reused(lambda: kernels.new_sums(points))
         self._tiles = Reused(lambda: new_tile(points))
         self._tree: PointTree | None = None
@@ -134,17 +139,20 @@ class Compiled:
     def full_refresh(self, state: State) -> int:
         """Compare all rows that have any mass with all centres; return the distances."""
         rows, metric = state.rows, state.metric
-        if metric.family is not Family.EUCLIDEAN or rows.points.shape[1] >= LANES:
+        if not self._has_tree(state):
             return self.partial_refresh(state, 0.0)
-        if self._tree is None:
-            self._tree = PointTree(rows.points, metric, self._workers)
         oldest, masses = int(rows.n_compared.min()), _masses(state)
-        counts = self._tree.update(
-            Nearest(rows.squared, rows.labels, oldest),
-            state.centers.rows[oldest : state.known],
-            oldest,
-            self._workers,
-        )
+        with compile_policy.using("tree", rows.points.dtype):
+            from kseeds.nearest.point_tree import PointTree
+
+            if self._tree is None:
+                self._tree = PointTree(rows.points, metric, self._workers)
+            counts = self._tree.update(
+                Nearest(rows.squared, rows.labels, oldest),
+                state.centers.rows[oldest : state.known],
+                oldest,
+                self._workers,
+            )
         rows.n_compared[:] = state.known
 
         def task(start: int, stop: int) -> None:
@@ -153,6 +161,19 @@ class Compiled:
         self._workers.over_blocks(task, len(rows.points))
         sum_inner(state.sums)
         return counts.distances
+
+    def _has_tree(self, state: State) -> bool:
+        """Tell whether there is a tree, or can be one and it is worth compiling its kernels."""
+        points, metric = state.rows.points, state.metric
+        if metric.family is not Family.EUCLIDEAN or points.shape[1] >= LANES:
+            return False
+        if self._tree is not None or self._is_forced:
+            return True
+        # All refreshes that are to come, which are several: see `forecast`.
+        rows = 1e-9 * len(points) / self._workers.n_threads
+        brute = state.wanted * rows * costs.pair(points, metric)
+        tree = rows * costs.tree(points, state.wanted, 1)
+        return compile_policy.pays("tree", points.dtype, brute, tree)
 
 
 def _masses(state: State) -> Masses:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,20 +12,38 @@ from kseeds.distances.reference import squared_distances
 from kseeds.methods.plusplus.lazy.forecast import Forecast
 from kseeds.methods.plusplus.lazy.state import State
 from kseeds.nearest.plain import compare
+from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS
+from kseeds.runtime.threads import Workers
 from kseeds.simd.lane_order import lane_sum
 
-_ELEMENTS = 1 << 18
+_ELEMENTS = 1 << 17
 """Distances computed at a time: few enough for the cache."""
+_PASS_ROWS = 16_384
 
 
 class Plain:
     """See `Kernels`."""
 
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def _over_blocks(
+        self, state: State, task: Callable[[int, int], None], n_rows: int, block_rows: int
+    ) -> None:
+        # A user's function may not like to be called by several threads at once.
+        workers = Workers(1) if state.metric.function is not None else self._workers
+        with one_blas_thread():
+            workers.over_blocks(task, n_rows, block_rows)
+
     def first_pass(self, state: State) -> None:
         """Compare every row with the first centre; make the tree of sums."""
-        rows = state.rows
-        rows.squared[:] = squared_distances(rows.points, state.centers.rows[0], state.metric.kind)
+        rows, (center, kind) = state.rows, (state.centers.rows[0], state.metric.kind)
+
+        def task(start: int, stop: int) -> None:
+            rows.squared[start:stop] = squared_distances(rows.points[start:stop], center, kind)
+
+        self._over_blocks(state, task, len(rows.points), _PASS_ROWS)
         _sum_blocks(state, np.arange(-(-len(rows.points) // BLOCK)))
         rows.labels[:] = 0
         rows.n_compared[:] = 1
@@ -45,16 +65,19 @@ class Plain:
         mass = _mass(state, np.arange(len(rows.points)))
         is_pending = rows.n_compared < state.known
         chosen = np.flatnonzero((mass >= threshold) & (mass > 0.0) & is_pending)
-        pairs, size = 0, max(64, _ELEMENTS // max(state.pending, 1))
-        for lo in range(0, len(chosen), size):
-            part = chosen[lo : lo + size]
+        pairs = int((state.known - rows.n_compared[chosen]).sum())
+
+        def task(start: int, stop: int) -> None:
+            part = chosen[start:stop]
             oldest = int(rows.n_compared[part].min())
             rows.squared[part], rows.labels[part] = compare(
                 rows.points[part], state.centers.rows[oldest : state.known], oldest,
                 state.metric.kind, rows.squared[part], rows.labels[part],
             )  # fmt: skip
-            pairs += int((state.known - rows.n_compared[part]).sum())
             rows.n_compared[part] = state.known
+
+        size = max(64, min(2048, _ELEMENTS // max(state.pending, 1)))
+        self._over_blocks(state, task, len(chosen), size)
         _sum_blocks(state, np.unique(chosen // BLOCK))
         return pairs
 

@@ -1,0 +1,125 @@
+"""Compiling kernels ahead: for images, executors and workers whose first call must not wait."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kseeds.errors import shown
+from kseeds.inputs import prepare_points
+from kseeds.inputs.fingerprint import print_by_kernels
+from kseeds.inputs.problem import prepare_problem
+from kseeds.laws import PLUSPLUS
+from kseeds.nearest.choice import Job
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import NearestUpdater
+from kseeds.runtime import compile_policy, kernel_cache
+from kseeds.runtime.progress import progress_for
+from kseeds.runtime.threads import Workers
+
+_PRECISIONS = ("float32", "float64")
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """A set of kernels that is ready.
+
+    Attributes
+    ----------
+    kernel_set, dtype : str
+        Which kernels, and for which precision.
+    seconds : float
+        What it took: compiling, or loading from disk.
+    folder : str or None
+        Where they are kept; None if they are not, and have to be compiled in every process.
+    """
+
+    kernel_set: str
+    dtype: str
+    seconds: float
+    folder: str | None
+
+
+def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -> list[Warmed]:
+    """Compile kernels ahead, and keep them on disk for later processes.
+
+    Parameters
+    ----------
+    *kernel_sets : str
+        Which: "lazy" for `kmeans_plusplus` and the reduction of `kmeans_parallel`; "brute", "tree",
+        "projected_tree", "projected_scan", "gemm" and "vantage" for `assign`, labels and
+        `kmeans_parallel`; "fingerprint" for labels of large data. All, if none is named.
+    dtype : str or tuple of str, default ("float32", "float64")
+        For which precisions.
+    progress : bool or callable, default False
+        True shows a bar on stderr; a function is called with (done, total).
+
+    Returns
+    -------
+    list of Warmed
+        What is ready now, what it took, and where it is kept.
+
+    Examples
+    --------
+    >>> from kseeds import warmup
+    >>> [one.kernel_set for one in warmup("fingerprint", dtype="float32")]
+    ['fingerprint']
+    """
+    precisions = _known("dtype", (dtype,) if isinstance(dtype, str) else tuple(dtype), _PRECISIONS)
+    sets = _known("kernel_sets", kernel_sets, tuple(compile_policy.COMPILING))
+    chosen = sets or tuple(compile_policy.COMPILING)
+    bar = progress_for(progress)
+    done: list[Warmed] = []
+    folder = kernel_cache.folder()
+    try:
+        for kernel_set in chosen:
+            for precision in precisions:
+                bar.update(len(done), len(chosen) * len(precisions), f"{kernel_set} {precision}")
+                started = time.perf_counter()
+                _warm(kernel_set, np.dtype(precision))
+                seconds = time.perf_counter() - started
+                kept = None if folder is None else str(folder)
+                done.append(Warmed(kernel_set, precision, seconds, kept))
+        bar.update(len(done), len(done), "kernel sets")
+    finally:
+        bar.close()
+    return done
+
+
+def _known(argument: str, given: tuple[Any, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    for one in given:
+        if one not in known:
+            raise ValueError(
+                f"{argument}={shown(one)} is unknown to warmup; use some of {', '.join(known)}."
+            )
+    return given
+
+
+def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
+    """Run small jobs that use every kernel of a set."""
+    # Some dimensions are for kernels of few columns only, others for all.
+    columns = 4 if kernel_set == "tree" else 40
+    X = np.random.default_rng(0).normal(size=(_ROWS, columns)).astype(dtype)
+    with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
+        if kernel_set == "fingerprint":
+            print_by_kernels(X, workers)
+        elif kernel_set == "lazy":
+            _warm_lazy(X)
+        else:
+            prepared = prepare_points(X, "manhattan" if kernel_set == "vantage" else "euclidean")
+            job = Job(prepared.points, prepared.metric, workers, 32)
+            updater = NearestUpdater(job, kernel_set)
+            updater.update(Nearest.empty(prepared.points), prepared.points[:32].copy(), 0)
+
+
+def _warm_lazy(X: np.ndarray[Any, Any]) -> None:
+    problem, _, _ = prepare_problem(
+        X, 24, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,
+        n_threads=1, progress=False,
+    )  # fmt: skip
+    draw = PLUSPLUS.method("lazy").draw
+    draw(problem, kernels="compiled", refresh="partial")
