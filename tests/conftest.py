@@ -12,10 +12,9 @@ import pytest
 from tests.harness import profiles
 from tests.harness.counts import COUNTS
 
-# Numba does not notice when a callee in another file changes (numba #1833), so every run
-# compiles afresh: once, as all its processes share one cache. Set before anything imports the
-# compiler. KSEEDS_TEST_CACHE names a folder to keep between runs, for work that leaves the
-# kernels alone.
+# Every run compiles afresh: once, as all its processes share one cache. Set before anything imports
+# the compiler. KSEEDS_TEST_CACHE names a folder to keep between runs; kernels are compiled again
+# when a source of the package has changed.
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 _KEPT = os.environ.get("KSEEDS_TEST_CACHE")
 if not _IS_WORKER:

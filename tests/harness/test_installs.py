@@ -76,7 +76,7 @@ def test_a_path_with_spaces_and_other_letters(job, installed, tmp_path):
     for _ in range(2):
         done = run(job, paths=(str(installed),), cwd=tmp_path, NUMBA_CACHE_DIR=None)
         assert done.stdout == result_of(job)
-    assert list((installed / "kseeds").rglob("*.nbi"))
+    assert list((installed / "kseeds").rglob("*.nbc"))
 
 
 @jobs
@@ -96,7 +96,7 @@ def test_read_only_and_no_home(job, installed, tmp_path):
     assert done.stdout == result_of(job)
     assert done.stderr == ""
     assert not list(home.iterdir())
-    assert not list(installed.rglob("*.nbi"))
+    assert not list(installed.rglob("*.nbc"))
 
 
 @jobs

@@ -76,26 +76,6 @@ def test_without_any_cache(tmp_path):
     assert cached.stdout == done.stdout
 
 
-def test_where_no_cache_can_be_kept():
-    """A read-only install without a home: Numba refuses to cache, kseeds goes on without."""
-    refuse = (
-        "import numba\n"
-        "real = numba.njit\n"
-        "def njit(**keywords):\n"
-        "    def decorate(function):\n"
-        "        if keywords.get('cache'):\n"
-        "            raise RuntimeError('cannot cache function: no locator available')\n"
-        "        return real(**keywords)(function)\n"
-        "    return decorate\n"
-        "numba.njit = njit\n"
-        "import kseeds.methods.plusplus.paper_kernels, kseeds.sampling.clock_heap_kernels\n"
-        "numba.njit = real\n"
-    )
-    done = run(refuse + PAPER)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == run(PAPER).stdout
-
-
 def test_interpreted_kernels_agree_with_compiled_ones():
     done = run(PAPER, NUMBA_DISABLE_JIT="1")
     assert done.returncode == 0, done.stderr

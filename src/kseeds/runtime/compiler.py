@@ -4,8 +4,8 @@ No other module imports Numba; `kseeds.simd` writes instructions with what this 
 Importing this one costs what importing Numba costs, so only
 the kernels do, and the kernels are imported by the call that first needs them.
 
-``KSEEDS_CACHE=0`` turns the on-disk cache of compiled kernels off. Where no folder can be
-written (a read-only install without a home), kernels are compiled afresh in every process.
+Kernels are kept on disk by `kseeds.runtime.kernel_cache`. Where no folder can be written (a
+read-only install without a home), they are compiled afresh in every process.
 Numba's own ``NUMBA_CACHE_DIR``, ``NUMBA_BOUNDSCHECK`` and ``NUMBA_DISABLE_JIT`` work as usual.
 
 Ctrl-C is heard while Numba is imported and while kernels are compiled. Python raises
@@ -19,11 +19,14 @@ notice nothing of all this.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from kseeds.runtime import kernel_cache
 from kseeds.runtime.threads import GivenUp, elsewhere, on_main_thread, stop_flag
 
 
@@ -43,10 +46,14 @@ if on_main_thread():
     # that goes on while Python ends makes it forget why it ends, so it gets most of a second.
     elsewhere(_load, threading.Event(), patience=0.8)
 
+import llvmlite  # noqa: E402
 import numba  # noqa: E402
 from llvmlite import ir  # noqa: E402
 from numba.core import cgutils, event, types  # noqa: E402
+from numba.core.caching import FunctionCache  # noqa: E402
+from numba.core.compiler import CompileResult  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
+from numba.core.serialize import dumps  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 __all__ = ["JIT_DISABLED", "caller", "cgutils", "inlined", "intrinsic", "ir", "kernel", "types"]
@@ -67,28 +74,79 @@ def kernel(function: F) -> F:
 
     It may be given arrays, numbers and named tuples of these, and must not make arrays or slices.
     """
-    return _compiled(function, _OPTIONS)
+    compiled = _compiled(function, _OPTIONS)
+    if not JIT_DISABLED and _is_ours(function):
+        compiled._cache = _KernelCache(function)
+    return cast(F, compiled)
 
 
 def inlined(function: F) -> F:
-    """Compile a small function into its callers: a call with arrays costs some 20 ns."""
-    return _compiled(function, {**_OPTIONS, "forceinline": True})
+    """Compile a small function into its callers, which are kept on disk; it needs not be.
+
+    A call with arrays would cost some 20 ns.
+    """
+    return cast(F, _compiled(function, {**_OPTIONS, "forceinline": True}))
 
 
 def caller(function: F) -> F:
-    """Compile a function that calls functions of the user's, which may do anything."""
-    return _compiled(function, {"nogil": True})
+    """Compile a function that calls functions of the user's, which may do anything.
+
+    It is not kept: no other process has the same functions.
+    """
+    return cast(F, _compiled(function, {"nogil": True}))
 
 
-def _compiled(function: F, options: dict[str, Any]) -> F:
-    if os.environ.get("KSEEDS_CACHE", "1") != "0":
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return _stoppable(numba.njit(**options)(function))
+
+
+def _is_ours(function: Callable[..., Any]) -> bool:
+    """Tell whether a function is of the sources that the folder of kernels is named after."""
+    return function.__code__.co_filename.startswith(os.path.join(kernel_cache.PACKAGE, ""))
+
+
+class _KernelCache(FunctionCache):
+    """Keeps each compiled version of a kernel in a file of its own.
+
+    Numba keeps an index per function, and numbers the files that it leads to. Two processes that
+    compile two versions at once take the same number, and one later runs the other's code.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code = function.__code__
+        self._py_func = function
+        self._name = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}"
+        self._cache_path = str(kernel_cache.folder())
+        self.enable()
+
+    def flush(self) -> None:
+        """Do nothing: files of this version of the sources are never out of date."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kept version for a signature, or None if there is none that is whole."""
+        target_context.refresh()
+        data = kernel_cache.load(*self._place(sig, target_context.codegen()))
+        if not self._enabled or data is None:
+            return None
         try:
-            return cast(F, _stoppable(numba.njit(cache=True, **options)(function)))
-        except RuntimeError as error:
-            # Raised while decorating when there is nowhere to keep the cache (numba #4908).
-            if "cannot cache" not in str(error):
-                raise
-    return cast(F, _stoppable(numba.njit(**options)(function)))
+            return CompileResult._rebuild(target_context, *pickle.loads(data))
+        except Exception:  # whatever it is, compiling helps
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled version."""
+        # Code with addresses of this process in it would be wrong in any other.
+        if self._enabled and not data.lifted and not data.library.has_dynamic_globals:
+            kernel_cache.save(*self._place(sig, data.codegen), dumps(data._reduce()))
+
+    def _place(self, sig: Any, codegen: Any) -> tuple[str, str]:
+        """Return the file of a signature, and all that the code in it depends on."""
+        key = repr(
+            (self._name, self._index_key(sig, codegen), numba.__version__, llvmlite.__version__)
+        )
+        short = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
+        readable = self._name.replace("<", "").replace(">", "")
+        return f"{readable}-{short}.nbc", key
 
 
 def _stoppable(dispatcher: Any) -> Any:
