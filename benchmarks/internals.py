@@ -31,6 +31,7 @@ from kseeds.nearest.gemm_kernels import squared_distances_to
 from kseeds.nearest.projection import principal_components
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
+from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers, default_threads
 from kseeds.sampling.streams import Stream
 from kseeds.sampling.sum_tree_kernels import Masses, draw_rows
@@ -104,6 +105,11 @@ def partitioned(X: Rows, k: int, partitions: int) -> dict[str, kseeds.Distribute
         ),
         "k-means++": driver.kmeans_plusplus(driver.Driver(LocalBackend(parts), request)),
     }
+
+
+def compile_seconds() -> dict[str, float]:
+    """Return what the compile policy takes the compilation of each kernel set to cost."""
+    return compile_policy.COMPILING
 
 
 def cost_constants() -> set[str]:

@@ -100,7 +100,7 @@ CALIBRATIONS: dict[str, Calibration] = {
     "a row looked at": _lazy(("SCAN",), lambda *_: costs.SCAN),
     "a row as a column": _lazy(("gather",), costs.gather),
     "tree, building": Calibration(
-        ("BUILD", "tree_build"),
+        ("BUILD", "tree_build", "tree"),
         lambda b: (b.update("tree", 8)[0], costs.tree_build(b.points)), FEW),
     "tree, few centres": Calibration(
         ("TREE_BATCH",), lambda b: (b.update("tree", 8)[1], costs.TREE_BATCH), FEW),
@@ -110,9 +110,17 @@ CALIBRATIONS: dict[str, Calibration] = {
         ("pair", "width_of"), lambda b: (_slope(b, "brute"), costs.pair(*b.rows)), FEW),
     "brute force, a centre, manhattan": Calibration(
         ("pair",), lambda b: (_slope(b, "brute"), costs.pair(*b.rows)), metric="manhattan"),
-    "plain NumPy, a coordinate": Calibration(
-        ("PLAIN_ELEMENT",),
-        lambda b: (_slope(b, "plain") / b.points.shape[1], costs.PLAIN_ELEMENT)),
+    **{f"plain NumPy, 512 centres, {metric}": Calibration(
+        ("PLAIN_OTHER", "plain"),
+        lambda b: (b.update("plain", 512)[1], costs.plain(*b.rows, 512, 1)), metric=metric)
+        for metric in ("euclidean", "manhattan")},
+    "pruned by a projected tree": Calibration(
+        ("PRUNED",), lambda b: (b.update("projected_tree", 512)[1],
+                                costs.PRUNED["projected_tree"] * 512 * costs.pair(*b.rows)), MANY),
+    "pruned by a vantage-point tree": Calibration(
+        ("PRUNED",), lambda b: (b.update("vantage", 512)[1],
+                                costs.PRUNED["vantage"] * 512 * costs.pair(*b.rows)),
+        metric="manhattan"),
     **{f"brute force, {m} centres": Calibration(
         ("STOPPED", "HUNDREDS", "stopped"),
         lambda b, m=m: (b.update("brute", m)[1], costs.stopped(*b.rows, m, 1)), MANY)

@@ -1,4 +1,8 @@
-"""A fresh process with an empty cache, and small calls that do without the compiler."""
+"""The first call: a fresh process with an empty cache, the next one, and small calls.
+
+T is what a fresh process takes that imports scikit-learn and seeds 2000 × 16, K = 8, in the same
+run: all other numbers are to be read as multiples of it.
+"""
 
 from __future__ import annotations
 
@@ -6,66 +10,134 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 
 import numpy as np
 
 from benchmarks.charts import Table
-from benchmarks.internals import PLAIN
+from benchmarks.internals import PLAIN, compile_seconds
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite
 from benchmarks.suites.peers import installed
 from benchmarks.timing import interleaved
 from kseeds import kmeans_plusplus
 
-MODULES = {"kseeds": "kseeds", "scikit-learn": "sklearn.cluster"}
-CODE = """
+JOBS = {
+    "k-means|| 100k × 16, K = 64": (100_000, 16, "kmeans_parallel(X, 64, random_state=0)", 1.5),
+    "k-means|| 1M × 8, K = 256": (1_000_000, 8, "kmeans_parallel(X, 256, random_state=0)", 5.0),
+    "k-means|| 60k × 784, K = 256": (60_000, 784, "kmeans_parallel(X, 256, random_state=0)", 3.0),
+    "k-means++ 60k × 784, K = 512": (60_000, 784, "kmeans_plusplus(X, 512, random_state=0)", 1.5),
+    "assign 1M × 8, m = 512": (1_000_000, 8, "assign(X, X[:512])", 2.0),
+    "kseeds demo": (0, 0, "", 4.0),
+}
+"""Rows, columns, a call, and how many T it may take."""
+SKLEARN = """
+import time
+start = time.perf_counter()
+import numpy as np
+from sklearn.cluster import kmeans_plusplus
+kmeans_plusplus(np.random.default_rng(0).normal(size=(2000, 16)), 8, random_state=0)
+print(time.perf_counter() - start)
+"""
+OURS = """
 import time
 import numpy as np
-X = np.random.default_rng(0).normal(size=({n}, 16))
+rng = np.random.default_rng(0)
+X = 2.0 * rng.normal(size=(10, {d}))[rng.integers(0, 10, {n})]
+X = (X + rng.normal(size=({n}, {d}))).astype(np.float32)
+seconds = []
+for turn in range({turns}):
+    start = time.perf_counter()
+    import kseeds
+    kseeds.{call}
+    seconds.append(time.perf_counter() - start)
+print(seconds[0], min(seconds))
+"""
+DEMO = """
+import time
 start = time.perf_counter()
-from {module} import kmeans_plusplus
-kmeans_plusplus(X, 64, random_state=0)
+from kseeds.cli import main
+try:
+    main(["demo"])
+except SystemExit:
+    pass
 print(time.perf_counter() - start)
 """
 
 
 def cells(run: Run) -> Cells:
-    """Measure a fresh process, then a small call."""
-    n, turns = run.rows or 100_000, run.either(1, 5)
-    yield Cell(
-        {"what": "fresh process, import included", "n": n, "k": 64},
-        lambda: {name: min(_fresh(module, n) for _ in range(turns))
-                 for name, module in MODULES.items()},
-    )  # fmt: skip
-    yield Cell({"what": "warm, without the compiler", "n": 2000, "k": 8}, lambda: _warm(10 * turns))
+    """Measure every job, and the price of every kernel set."""
+    turns = run.either(1, 3)
+    for name, (n, d, call, most) in JOBS.items():
+        key = {"what": name, "n": min(n, run.rows or n), "target": most}
+        yield Cell(key, partial(_job, key["n"], d, call, turns))
+    yield Cell({"what": "small call", "n": 2000}, lambda: _small(10 * turns))
+    for name in run.either(["gemm"], sorted(compile_seconds())):
+        yield Cell({"what": "compiling", "kernels": name}, partial(_compiling, name))
 
 
-def _fresh(module: str, n: int) -> float:
-    with tempfile.TemporaryDirectory() as cache:
+def _fresh(code: str, cache: str) -> list[float]:
+    with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-c", CODE.format(module=module, n=n)],
-            env={**os.environ, "NUMBA_CACHE_DIR": cache}, capture_output=True, text=True,
-            check=True,
+            [sys.executable, "-c", code], env={**os.environ, "NUMBA_CACHE_DIR": cache},
+            capture_output=True, text=True, check=True, cwd=folder,
         )  # fmt: skip
-    return float(done.stdout)
+    return [float(word) for word in done.stdout.split("\n")[-2].split()]
 
 
-def _warm(turns: int) -> Result:
+def _job(n: int, d: int, call: str, turns: int) -> Result:
+    found: dict[str, list[float]] = {"T": [], "first": [], "cached": [], "hot": []}
+    for _ in range(turns):
+        with tempfile.TemporaryDirectory() as cache:
+            found["T"] += _fresh(SKLEARN, cache)
+            if not call:
+                found["first"] += _fresh(DEMO, cache)
+                continue
+            code = partial(OURS.format, n=n, d=d, call=call)
+            found["first"] += _fresh(code(turns=1), cache)[:1]
+            cached, hot = _fresh(code(turns=6), cache)
+            found["cached"].append(cached)
+            found["hot"].append(hot)
+    return {name: min(seconds) for name, seconds in found.items() if seconds}
+
+
+def _small(turns: int) -> Result:
     X = np.random.default_rng(0).normal(size=(2000, 16))
     theirs = installed("k-means++")["scikit-learn"]
-    return interleaved({
-        "kseeds": lambda turn: kmeans_plusplus(X, 8, random_state=turn, **PLAIN),
-        "scikit-learn": lambda turn: theirs(X, 8, turn),
+    best = interleaved({
+        "first": lambda turn: kmeans_plusplus(X, 8, random_state=turn, **PLAIN),
+        "T": lambda turn: theirs(X, 8, turn),
     }, turns).best  # fmt: skip
+    return dict(best)
+
+
+def _compiling(name: str) -> Result:
+    code = (
+        "import kseeds; kseeds.warmup('fingerprint', dtype='float64'); "
+        f"print(kseeds.warmup('{name}', dtype='float32')[0].seconds)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        return {"first": _fresh(code, cache)[0], "model": compile_seconds()[name]}
 
 
 def sections(lines: Lines) -> list[Section]:
-    """Show seconds."""
-    rows = [
-        [line["what"], f"{line['n']} × 16", str(line["k"]), *(f"{line[n]:.2g}" for n in MODULES)]
+    """Show multiples of T, and the price of compiling."""
+    jobs = [
+        [line["what"], f"{line['T']:.2g}", f"{line['first'] / line['T']:.2f}",
+         f"{line['target']:g}" if "target" in line else "1",
+         f"{(line['cached'] - line['hot']) / line['T']:.2f}" if "cached" in line else "–"]
         for line in lines
+        if "T" in line
+    ]  # fmt: skip
+    header = ["job", "T, s", "first call, T", "at most", "next process over its hot time, T"]
+    prices = [
+        [line["kernels"], f"{line['first']:.2f}", f"{line['model']:.2f}"]
+        for line in lines
+        if "model" in line
     ]
-    header = ["what", "rows × columns", "K", *(f"{name}, s" for name in MODULES)]
-    return [Section("Start-up", tables=[Table(header, rows)])]
+    return [
+        Section("The first call", tables=[Table(header, jobs)]),
+        Section("Compiling", tables=[Table(["kernels", "measured, s", "model, s"], prices)]),
+    ]
 
 
-SUITE = Suite("first call in a fresh process, and small calls", cells, sections)
+SUITE = Suite("first call in a fresh process, and what compiling costs", cells, sections)

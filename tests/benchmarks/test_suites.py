@@ -39,7 +39,7 @@ def out(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "_REST", 0.0)
         patch.setattr(scaling, "in_fresh_process", lambda task, n, d, k: 12 * n)
-        patch.setattr(startup, "_fresh", lambda module, n: 0.5)
+        patch.setattr(startup, "_fresh", lambda code, cache: [0.5, 0.25])
         patch.setattr(quality, "MIXTURE", {1: quality.MIXTURE[1]})
         patch.setattr(internals, "nanoseconds", lambda task, before=lambda: None, turns=1: (
             task(before()), 1.0)[1])  # fmt: skip

@@ -1,0 +1,167 @@
+"""When a job waits for compiled kernels, and that no result shows it."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+from kseeds import assign, kmeans_parallel, kmeans_plusplus, warmup
+from kseeds.runtime import compile_policy, kernel_cache
+from tests.harness.isolation import run
+
+FLOAT = np.dtype(np.float32)
+
+
+@pytest.fixture
+def nothing_ready(monkeypatch):
+    """A process that has compiled nothing, on a disk that keeps nothing."""
+    monkeypatch.setattr(compile_policy, "_ready", set())
+    monkeypatch.setattr(compile_policy, "_spent", {})
+    monkeypatch.setattr(compile_policy, "is_loaded", lambda: False)
+    monkeypatch.setattr(kernel_cache, "is_cached", lambda name: False)
+    monkeypatch.setattr(kernel_cache, "note_cached", lambda name: None)
+
+
+def test_a_job_waits_only_for_what_it_repays(nothing_ready):
+    price = compile_policy.LOADING + compile_policy.COMPILING["tree"]
+    assert not compile_policy.pays("tree", FLOAT, price, 0.1)
+    assert compile_policy.pays("tree", FLOAT, price + 0.2, 0.1)
+
+
+def test_what_is_kept_on_disk_costs_little(nothing_ready, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "is_cached", lambda name: name == "tree-float32")
+    assert compile_policy.pays("tree", FLOAT, 1.0, 0.1)
+    assert not compile_policy.pays("tree", np.dtype(np.float64), 1.0, 0.1)
+    assert not compile_policy.pays("lazy", FLOAT, 1.0, 0.1)
+
+
+def test_a_set_that_is_ready_is_used_where_it_is_faster(nothing_ready):
+    with compile_policy.using("gemm", FLOAT):
+        pass
+    assert compile_policy.waiting("gemm", FLOAT) == 0.0
+    assert compile_policy.pays("gemm", FLOAT, 1e-3, 1e-4)
+    assert not compile_policy.pays("gemm", FLOAT, 1e-4, 1e-3)
+
+
+def test_a_set_that_failed_to_compile_is_not_ready(nothing_ready):
+    with pytest.raises(KeyboardInterrupt), compile_policy.using("gemm", FLOAT):
+        raise KeyboardInterrupt
+    assert compile_policy.waiting("gemm", FLOAT) > 0.0
+
+
+def test_many_small_jobs_repay_a_set_together(nothing_ready, monkeypatch):
+    now = iter(np.arange(0.0, 1000.0, 1.0))
+    monkeypatch.setattr(compile_policy.time, "perf_counter", lambda: next(now))
+    assert not compile_policy.pays("lazy", FLOAT, 0.5, 0.1)
+    for _ in range(4):  # of a second each, by that clock
+        with compile_policy.in_place_of(["lazy"], FLOAT):
+            pass
+    assert compile_policy.pays("lazy", FLOAT, 0.5, 0.1)
+    assert not compile_policy.pays("tree", FLOAT, 0.5, 0.1)
+
+
+def test_one_line_is_logged_before_a_long_wait(nothing_ready, caplog):
+    with caplog.at_level(logging.INFO, logger="kseeds"):
+        with compile_policy.using("gemm", FLOAT):
+            pass
+        assert not caplog.records
+        with compile_policy.using("lazy", FLOAT):
+            pass
+    assert len(caplog.records) == 1
+    message = caplog.records[0].getMessage()
+    assert "lazy kernels for float32" in message
+    assert "kseeds.warmup('lazy')" in message
+
+
+FIRST = """
+import sys
+import numpy as np
+import kseeds
+X = np.random.default_rng(0).normal(size=(30_000, 16)).astype(np.float32)
+print({call}, "numba" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "kseeds.kmeans_parallel(X, 32, random_state=0).indices.sum()",
+        "kseeds.kmeans_plusplus(X, 100, random_state=0).labels.sum()",
+        "kseeds.assign(X, X[:200]).labels.sum()",
+        "kseeds.kmeans_plusplus(X, 50, random_state=0, metric='manhattan').indices.sum()",
+    ],
+)
+def test_a_first_call_does_without_the_compiler_and_gives_the_same(call, tmp_path):
+    """In a fresh process with nothing kept; here, with whatever is compiled by now."""
+    alone = run(FIRST.format(call=call), NUMBA_CACHE_DIR=str(tmp_path)).stdout.split()
+    X = np.random.default_rng(0).normal(size=(30_000, 16)).astype(np.float32)
+    options = {"algorithm": "lazy", "kernels": "compiled"} if "plusplus" in call else {}
+    if "parallel" in call:
+        found = kmeans_parallel(X, 32, random_state=0, algorithm="fast", strategy="gemm").indices
+    elif "assign" in call:
+        found = assign(X, X[:200]).labels
+    elif "manhattan" in call:
+        found = kmeans_plusplus(X, 50, random_state=0, metric="manhattan", **options).indices
+    else:
+        found = kmeans_plusplus(X, 100, random_state=0, **options).labels
+    assert alone == [str(found.sum()), "False"]
+
+
+def test_warmup_tells_what_is_ready_and_where():
+    done = []
+    warmed = warmup("gemm", "fingerprint", dtype="float32", progress=lambda *at: done.append(at))
+    assert [(one.kernel_set, one.dtype) for one in warmed] == [
+        ("gemm", "float32"),
+        ("fingerprint", "float32"),
+    ]
+    assert all(one.folder == str(kernel_cache.folder()) and one.seconds > 0 for one in warmed)
+    assert done[-1] == (2, 2)
+    assert kernel_cache.is_cached("gemm-float32")
+    assert compile_policy.waiting("gemm", FLOAT) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "message"),
+    [
+        (("trees",), {}, r"^kernel_sets='trees' is unknown to warmup; use some of .*tree.*\.$"),
+        ((), {"dtype": "float16"}, r"^dtype='float16' is unknown to warmup; use some of .*\.$"),
+    ],
+)
+def test_warmup_refuses(arguments, keywords, message):
+    with pytest.raises(ValueError, match=message):
+        warmup(*arguments, **keywords)
+
+
+WARM = """
+import kseeds, numpy as np
+from numba.core import event
+names = []
+class Listener(event.Listener):
+    def on_start(self, event): names.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+X = np.random.default_rng(0).normal(size=(20_000, {d})).astype(np.float32)
+{call}
+print(names)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kernel_set", "d", "call"),
+    [
+        ("lazy", 20, "kseeds.kmeans_plusplus(X, 300, algorithm='lazy', kernels='compiled')"),
+        *(
+            (name, d, f"kseeds.kmeans_parallel(X, 40, algorithm='fast', strategy='{name}')")
+            for name, d in [("tree", 4), ("projected_tree", 40), ("projected_scan", 40),
+                            ("gemm", 40), ("brute", 40)]
+        ),
+        ("vantage", 4, "kseeds.assign(X, X[:3000], metric='manhattan')"),
+    ],
+)  # fmt: skip
+def test_a_warm_process_compiles_nothing(kernel_set, d, call, tmp_path):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    run(f"import kseeds; kseeds.warmup('{kernel_set}', dtype='float32')", **folder)
+    assert run(WARM.format(d=d, call=call), **folder).stdout.strip() == "[]"
