@@ -13,6 +13,7 @@ from pyarrow import csv, parquet
 
 from kseeds import Seeding, kmeans_plusplus
 from tests.cli.common import X, refused, run, seed, started
+from tests.harness.isolation import run as run_python
 
 
 @pytest.fixture
@@ -131,13 +132,40 @@ def test_warnings_are_lines_too(files):
     assert notes[0].startswith("kseeds: X has fewer distinct points")
 
 
-def test_demo_draws_a_picture(tmp_path):
-    done = run("demo", "--rows", 500, "-k", 8, "-o", tmp_path / "seeds.png")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ((), ["naive", "lazy", "naive", "fast"]),
+        (("--all",), ["naive", "paper", "lazy", "naive", "paper", "fast"]),
+    ],
+)
+def test_demo_draws_a_picture(tmp_path, words, shown):
+    done = run("demo", "--rows", 500, "-k", 8, "-o", tmp_path / "seeds.png", *words)
     assert done.exit_code == 0, done.output
     assert "DIFFERENT" not in done.output
     assert done.output.count("seconds") == 2  # of the seeding, and of the potential
+    cells = [line.split("│") for line in done.output.splitlines() if "│" in line]
+    assert [cell[2].strip() for cell in cells] == shown
     assert [path.name for path in tmp_path.iterdir()] == ["seeds.png"]
     assert (tmp_path / "seeds.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_compiles_nothing(tmp_path):
+    """As it is first seen: a fresh process, nothing compiled before, and the sizes by default."""
+    code = """
+    import sys, types
+    from kseeds.runtime import compile_policy
+    # A busy machine must not make a difference here: no time passes between jobs.
+    compile_policy.time = types.SimpleNamespace(perf_counter=lambda: 0.0)
+    from kseeds.cli.commands import app
+    app(["demo"], standalone_mode=False)
+    print({"numba", "llvmlite"} & set(sys.modules))
+    """
+    cache = tmp_path / "cache"
+    done = run_python(code, cwd=tmp_path, NUMBA_CACHE_DIR=str(cache))
+    assert done.stdout.splitlines()[-1] == "set()", done.stdout
+    assert (tmp_path / "kseeds-demo.png").exists()
+    assert not cache.exists()
 
 
 @pytest.mark.parametrize(
