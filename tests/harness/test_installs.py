@@ -212,7 +212,12 @@ def borrowing(folder: Path) -> str:
     return python
 
 
-TESTED = ("tests/edges", "tests/properties", "tests/packaging", "tests/harness/test_golden.py")
+TESTED = (
+    "tests/inputs", "tests/distances", "tests/methods/test_extremes.py",
+    "tests/methods/test_metamorphic.py", "tests/methods/test_small_masses.py",
+    "tests/project/test_documents.py", "tests/project/test_imports.py",
+    "tests/test_results.py", "tests/test_structures.py", "tests/harness/test_golden.py",
+)  # fmt: skip
 
 
 @pytest.mark.long
