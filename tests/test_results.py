@@ -126,7 +126,7 @@ def test_changed_rows_are_refused_where_kernels_see_a_scaled_copy(function, algo
 
 
 @every
-def test_pickles_and_copies(function, algorithm):
+def test_pickles_and_copies_answer_alike(function, algorithm):
     found = function(points(), 9, random_state=0, algorithm=algorithm)
     assert found._finished is None
     before = pickle.loads(pickle.dumps(found))
@@ -143,7 +143,7 @@ def test_pickles_and_copies(function, algorithm):
 
 
 @every
-def test_labels_asked_again_after_an_interruption(function, algorithm, monkeypatch):
+def test_labels_asked_again_after_an_interruption_are_right(function, algorithm, monkeypatch):
     """Interrupted at every block of the work in turn, and asked again each time."""
     X = points(20_000, 3)
     found = function(X, 300, random_state=0, algorithm=algorithm, n_threads=1)
@@ -176,7 +176,7 @@ def test_labels_asked_again_after_an_interruption(function, algorithm, monkeypat
     np.testing.assert_array_equal(found.distances, wanted.distances)
 
 
-def test_labels_asked_again_after_a_function_failed():
+def test_labels_asked_again_after_a_function_failed_are_right():
     calls, fails_at = 0, None
 
     def hop(a, b):

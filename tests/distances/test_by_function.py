@@ -43,7 +43,7 @@ RETURNED = [
 @pytest.mark.parametrize("algorithm", ["auto", "naive"])
 @pytest.mark.parametrize("function", [kmeans_plusplus, kmeans_parallel])
 @pytest.mark.parametrize(("value", "error", "text"), RETURNED)
-def test_what_is_no_dissimilarity(function, value, error, text, algorithm):
+def test_what_is_no_dissimilarity_is_refused(function, value, error, text, algorithm):
     def odd(a, b):
         return value
 
@@ -54,7 +54,7 @@ def test_what_is_no_dissimilarity(function, value, error, text, algorithm):
     assert len(str(caught.value)) < 350
 
 
-def test_only_some_answers_are_wrong():
+def test_one_wrong_answer_is_enough_to_refuse():
     def sometimes(a, b):
         return None if a[0] == X[7, 0] else distance(a, b)
 
@@ -66,14 +66,14 @@ def test_only_some_answers_are_wrong():
     "kind",
     [float, np.float32, np.float64, np.longdouble, decimal.Decimal, fractions.Fraction, np.array],
 )
-def test_numbers_of_other_kinds(kind):
+def test_numbers_of_other_kinds_are_taken(kind):
     wanted = assign(X, X[:3], metric=distance)
     found = assign(X, X[:3], metric=lambda a, b: kind(distance(a, b)))
     np.testing.assert_array_equal(found.labels, wanted.labels)
     np.testing.assert_allclose(found.distances, wanted.distances, rtol=1e-6)
 
 
-def test_whole_numbers_and_flags():
+def test_whole_numbers_and_flags_are_taken():
     rows = np.array([[0.0], [1.0], [5.0]])
     assert assign(rows, rows[:1], metric=lambda a, b: int(abs(a[0] - b[0]))).distances.tolist() == [
         0, 1, 5,
@@ -123,7 +123,7 @@ def test_compiled_functions_are_told_the_same(metric, error, text):
 
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float32, "1e+30"), (np.float64, "1e+200")])
-def test_dissimilarities_whose_squares_the_data_does_not_hold(dtype, large):
+def test_dissimilarities_whose_squares_overflow_are_refused(dtype, large):
     remedy = "scale it down or pass the data as float64" if dtype is np.float32 else "scale it down"
     message = f"metric=huge returned {large}, whose square is more than {dtype.__name__} holds; "
 
@@ -134,7 +134,7 @@ def test_dissimilarities_whose_squares_the_data_does_not_hold(dtype, large):
         kmeans_plusplus(X.astype(dtype), 3, metric=huge)
 
 
-def test_objects_that_are_called():
+def test_callable_objects_are_named_in_a_line():
     class Gap:
         def __call__(self, a, b):
             return "far"
@@ -155,7 +155,7 @@ def test_rounds_take_a_function_that_cannot_be_pickled():
 
 
 @pytest.mark.parametrize("answer", [-1.0, np.nan, np.inf])
-def test_a_function_that_is_no_dissimilarity(answer):
+def test_what_is_no_dissimilarity_on_a_line_is_refused(answer):
     def odd(a, b):
         return answer
 

@@ -42,7 +42,9 @@ def rows_of_directions(count, n, d, dtype, seed=0):
 @both_types
 @pytest.mark.parametrize("d", [2, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_fewer_directions_than_seeds(function, options, metric, dtype, d, weighted):
+def test_fewer_directions_than_seeds_warn_and_none_is_drawn_twice(
+    function, options, metric, dtype, d, weighted
+):
     X, which = rows_of_directions(3, 300, d, dtype)
     weights = np.random.default_rng(1).uniform(0.0, 1e3, size=300) if weighted else None
     for seed in range(3):
@@ -75,7 +77,7 @@ def test_enough_directions_are_no_reason_to_warn(function, options, metric):
 
 @every_metric
 @both_types
-def test_partitions_agree_with_memory(metric, dtype):
+def test_directions_in_partitions_agree_with_memory(metric, dtype):
     X, which = rows_of_directions(3, 300, 4, dtype)
     for chunks in (300, 77):
         data = da.from_array(X, chunks=(chunks, 4))
@@ -151,7 +153,7 @@ def test_the_law_of_directions_that_differ_by_little(algorithm, metric, dtype, u
     assert chi_square_p(law, [tuple(found.tolist()) for found in draws]) > 1e-5
 
 
-def test_the_chord():
+def test_cosine_is_the_chord():
     X = [[2.0, 0.0], [0.0, 5.0], [-1.0, 0.0], [3.0, 3.0]]
     found = assign(X, [[7.0, 0.0]], metric="cosine")
     wanted = [0.0, 2**0.5, 2.0, (2 - 2**0.5) ** 0.5]
@@ -159,7 +161,7 @@ def test_the_chord():
     np.testing.assert_allclose(found.potential, 2.0 + 4.0 + 2.0 - 2**0.5)
 
 
-def test_opposite_and_parallel_directions():
+def test_parallel_directions_are_one_and_opposite_ones_are_pi_apart():
     X = np.array([[1.0, 1.0], [3.0, 3.0], [-1.0, -1.0], [0.0, 7.0]])
     found = kmeans_plusplus(X, 3, metric="angular", random_state=0)
     assert not {0, 1} <= set(found.indices.tolist()), "the same direction drawn twice"

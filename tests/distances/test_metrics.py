@@ -1,4 +1,4 @@
-"""A metric is what was asked for: a function is a function, whatever its name."""
+"""Metrics: each is its formula, and a function is a function, whatever its name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def function_named(name):
 
 
 @pytest.mark.parametrize("name", [*METRICS, "anything"])
-def test_a_function_with_the_name_of_a_metric(name):
+def test_a_function_with_the_name_of_a_metric_is_a_function(name):
     """Also for initial centres and centres, which are made ready like the rows."""
     X = np.random.default_rng(0).normal(size=(80, 2)) * 50.0  # no latitudes, no longitudes
     X[3] = 0.0  # and no direction
@@ -66,7 +66,7 @@ def test_a_family_that_nobody_computes_is_an_error(strategy):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_distances_are_the_metric(metric):
+def test_distances_are_those_of_the_formula(metric):
     from tests.methods.laws import DISTANCES
 
     X = fit_for(metric, points_of("random", 40, 3, 4))

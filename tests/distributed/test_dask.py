@@ -48,13 +48,13 @@ def seeds_of(X, weights, **options):
 
 @pytest.mark.parametrize("chunks", [N, 1000, 177])
 @pytest.mark.parametrize("cache", [True, False])
-def test_chunks_change_nothing(chunks, cache, expected):
+def test_chunks_change_no_seed(chunks, cache, expected):
     X, weights = whole_numbers()
     arrays = da.from_array(X, chunks=(chunks, 2)), da.from_array(weights, chunks=500)
     assert seeds_of(*arrays, cache=cache) == expected
 
 
-def test_unknown_chunk_sizes(expected):
+def test_unknown_chunk_sizes_change_no_seed(expected):
     X, weights = whole_numbers()
     keep = da.from_array(np.ones(N, dtype=bool), chunks=700)
     X, weights = (da.from_array(a, chunks=700)[keep] for a in (X, weights))
@@ -63,7 +63,7 @@ def test_unknown_chunk_sizes(expected):
 
 
 @pytest.mark.parametrize("weight", ["column", "series"])
-def test_dataframes(weight, expected):
+def test_dataframes_give_the_seeds_of_arrays(weight, expected):
     import pandas as pd
 
     X, weights = whole_numbers()
@@ -75,7 +75,7 @@ def test_dataframes(weight, expected):
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # inside Dask
-def test_parquet_directory(tmp_path, expected):
+def test_a_parquet_directory_gives_the_seeds_of_arrays(tmp_path, expected):
     import pandas as pd
 
     X, weights = whole_numbers()
@@ -85,7 +85,7 @@ def test_parquet_directory(tmp_path, expected):
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
-def test_schedulers_change_nothing(scheduler, expected):
+def test_schedulers_change_no_seed(scheduler, expected):
     X, weights = whole_numbers()
     with dask.config.set(scheduler=scheduler, num_workers=2):
         assert seeds_of(da.from_array(X, chunks=1000), da.from_array(weights, chunks=1000)) == (
@@ -104,7 +104,7 @@ def test_assign_is_chunked_like_its_rows():
     np.testing.assert_array_equal(found[1], known.distances)
 
 
-def test_clear_errors():
+def test_bad_arguments_are_named():
     X, weights = whole_numbers(100)
     chunked = da.from_array(X, chunks=40)
     with pytest.raises(TypeError, match="X is a ndarray; pass a Dask array"):
@@ -145,7 +145,7 @@ def client():
 
 
 @pytest.mark.filterwarnings("ignore")  # the cluster grumbles about its own workers dying
-def test_lost_workers_change_nothing(client, expected, monkeypatch):
+def test_lost_workers_change_no_seed(client, expected, monkeypatch):
     """A worker is killed after every few steps: between rounds, with states on it."""
     from kseeds.distributed.dask_backend import DaskBackend
 
@@ -169,7 +169,7 @@ def test_lost_workers_change_nothing(client, expected, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_that_dies_at_work_changes_nothing(client, expected, monkeypatch, tmp_path):
+def test_a_worker_that_dies_at_work_changes_no_seed(client, expected, monkeypatch, tmp_path):
     from kseeds.distributed.dask_backend import DaskBackend
 
     X, weights = whole_numbers()

@@ -47,7 +47,7 @@ def driver_over(X, weights, borders, k, seed, initial=None, kind=LocalBackend, m
 @pytest.mark.parametrize("parts", [1, 3, 17])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("with_initial", [False, True])
-def test_partitions_change_nothing(parts, weighted, with_initial, kind):
+def test_partitions_and_repeated_tasks_change_no_seed(parts, weighted, with_initial, kind):
     X, weights = whole_numbers()
     weights = weights if weighted else None
     initial = X[:3] + 1.0 if with_initial else None
@@ -83,8 +83,8 @@ def test_every_metric_agrees_with_memory(metric):
         ([0.0, 0.0, 3.0, 3.0, 3.0, 10.0], [1, 2, 1, 1, 0, 2]),
     ],
 )
-def test_the_law_with_small_batches(points, weights, monkeypatch, seed_offset):
-    """Batches of 2 proposals: catch-ups, rejections and leftovers all happen."""
+def test_the_law_holds_with_small_batches(points, weights, monkeypatch, seed_offset):
+    """Batches of 2 proposals: updates, rejections and leftovers all happen."""
     monkeypatch.setattr(rounds, "_LEAST", 2)
     monkeypatch.setattr(rounds, "_MOST", 2)
     X, weights = np.array(points)[:, None], np.array(weights, dtype=float)
@@ -118,7 +118,7 @@ def test_too_few_candidates_are_completed():
     np.testing.assert_array_equal(found.values, X[found.indices])
 
 
-def test_few_rounds_for_many_seeds():
+def test_many_seeds_take_few_rounds_and_few_bytes():
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(500, 4)) * 20)[rng.integers(0, 500, 40_000)]
     X += rng.normal(size=X.shape)

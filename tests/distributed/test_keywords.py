@@ -52,7 +52,7 @@ def refused(function, **keywords):
         ("algorithm", "there is one algorithm on a cluster"),
     ],
 )
-def test_seeding(function, title, given, remedy):
+def test_unknown_keywords_of_seeding_get_a_remedy(function, title, given, remedy):
     assert refused(function, **{given: 3}) == f"{given} is unknown to {title}; {remedy}."
 
 
@@ -78,7 +78,7 @@ def test_seeding(function, title, given, remedy):
         (*ASSIGNERS[2], "n_threads", "the cluster decides how many threads there are."),
     ],
 )  # fmt: skip
-def test_others(function, title, given, remedy):
+def test_unknown_keywords_of_one_function_get_a_remedy(function, title, given, remedy):
     assert refused(function, **{given: 3}) == f"{given} is unknown to {title}; {remedy}"
 
 
@@ -90,7 +90,7 @@ def test_functions_in_memory_do_not_speak_of_clusters():
 
 
 @pytest.mark.parametrize(("function", "title"), SEEDERS + ASSIGNERS)
-def test_signatures_stay(function, title):
+def test_signatures_are_those_of_the_functions(function, title):
     """For help(), editors and type checkers; and nothing is taken that is not there."""
     parameters = inspect.signature(function).parameters.values()
     known = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY

@@ -73,7 +73,7 @@ def test_initial_centers_are_checked_before_anything_is_drawn(initial, message, 
     assert set(backend.tasks) <= {"survey"}
 
 
-def test_zero_after_the_cast_has_no_direction():
+def test_an_initial_center_that_the_cast_makes_zero_is_refused():
     X = whole_numbers(100)[0].astype(np.float32) + 1000
     with pytest.raises(ValueError, match="initial_centers has a zero vector at row 0"):
         seed_parts(X, 3, initial_centers=[[1e-60, 0.0, 0.0]], metric="angular")
@@ -132,7 +132,7 @@ def test_the_scale_of_weights_changes_nothing(scale, schedule):
 
 @pytest.mark.parametrize("parts", [2, 3, 7])
 @pytest.mark.parametrize("random_state", range(5))
-def test_partitions_of_very_different_weights(parts, random_state):
+def test_partitions_of_very_different_weights_change_no_seed(parts, random_state):
     X, weights = whole_numbers(300)
     weights[150:] *= 2.0**20
     plain = seed_parts(X, 5, weights, 1, random_state=random_state)

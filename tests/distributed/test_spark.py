@@ -69,12 +69,12 @@ def seeds_of(frame, **options):
 
 
 @pytest.mark.parametrize(("partitions", "cache"), [(1, True), (3, False), (7, True)])
-def test_partitions_change_nothing(spark, expected, partitions, cache):
+def test_partitions_change_no_seed(spark, expected, partitions, cache):
     frame = frame_of(spark, partitions)
     assert seeds_of(frame, features=["a", "b", "c"], cache=cache) == expected
 
 
-def test_arrays_vectors_and_empty_partitions(spark, expected):
+def test_arrays_vectors_and_empty_partitions_change_no_seed(spark, expected):
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import functions
 
@@ -96,7 +96,7 @@ def test_arrays_vectors_and_empty_partitions(spark, expected):
         np.testing.assert_allclose([row.distance for row in labelled], known.distances)
 
 
-def test_parquet_directory(spark, expected, tmp_path):
+def test_a_parquet_directory_gives_the_seeds_of_rows(spark, expected, tmp_path):
 
     path = str(tmp_path / "rows")
     frame_of(spark, 2).coalesce(1).write.parquet(path)
@@ -146,7 +146,7 @@ def test_other_frames_are_refused(no_jobs):
         assert one_sentence(caught).startswith(message)
 
 
-def test_odd_names_and_decimals(spark):
+def test_odd_names_and_decimals_are_read(spark):
     """Names with dots, blanks and backticks; decimals; other columns of one name."""
     from pyspark.sql import functions
 
@@ -222,7 +222,7 @@ def test_bad_rows_are_refused_in_one_sentence(spark, features, message, monkeypa
     assert len(str(caught.value).splitlines()) < 10
 
 
-def test_rows_of_another_width_than_the_centers(spark):
+def test_rows_of_another_width_than_the_centers_are_refused(spark):
     import kseeds.spark
 
     labelled = kseeds.spark.assign(bad_rows(spark), np.zeros((1, 3)), features="good")
@@ -293,8 +293,8 @@ def without_kseeds(spark, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel", "assign"])
 @pytest.mark.parametrize("preflight", [True, False])
-def test_executors_without_kseeds(spark, without_kseeds, call, preflight, monkeypatch):
-    """By the preflight; or, where that met other executors, by the job itself."""
+def test_executors_without_kseeds_are_named(spark, without_kseeds, call, preflight, monkeypatch):
+    """By the preflight; or, where that ran on other executors, by the job itself."""
     import kseeds.spark
 
     if not preflight:
@@ -317,7 +317,7 @@ def test_executors_without_kseeds(spark, without_kseeds, call, preflight, monkey
         assert one_sentence(caught).startswith(start)
 
 
-def test_executors_of_another_version(spark, monkeypatch):
+def test_executors_of_another_version_are_named(spark, monkeypatch):
     import kseeds.spark
 
     monkeypatch.setattr("kseeds.distributed.preflight.__version__", "9.9.9")
@@ -352,7 +352,7 @@ def cluster(spark):
 
 
 @pytest.mark.parametrize("where", ["spark", pytest.param("cluster", marks=pytest.mark.long)])
-def test_a_task_that_dies_changes_nothing(where, request, expected, monkeypatch, tmp_path):
+def test_a_task_that_dies_changes_no_seed(where, request, expected, monkeypatch, tmp_path):
     """The process of a task is lost in the middle of a round."""
     import kseeds.spark
     from kseeds.distributed.spark_backend import SparkBackend
@@ -368,7 +368,7 @@ def test_a_task_that_dies_changes_nothing(where, request, expected, monkeypatch,
 
 
 @pytest.mark.long
-def test_an_executor_that_is_lost_between_rounds(cluster, expected, monkeypatch):
+def test_an_executor_lost_between_rounds_changes_no_seed(cluster, expected, monkeypatch):
     """With it go the rows and the states that it kept."""
     import kseeds.spark
     from kseeds.distributed.spark_backend import SparkBackend

@@ -53,7 +53,7 @@ def part_of(batches, names, as_array, weighted=False):
         ([[[]], [[], []]], "X is empty (shape (3, 0)); pass at least one row and one column."),
     ],
 )
-def test_arrays(batches, error):
+def test_arrays_in_batches_are_joined_and_bad_ones_counted(batches, error):
     made = [[pa.array(batch, pa.list_(pa.float64()))] for batch in batches]
     none = [pa.array([], pa.list_(pa.float64()))]
     for given in (made, [none, *made, none]):
@@ -63,7 +63,7 @@ def test_arrays(batches, error):
             np.testing.assert_array_equal(part.values, [[1.0, 2.0], [3.0, 4.0]])
 
 
-def test_a_slice_of_arrays():
+def test_a_slice_of_arrays_starts_where_it_should():
     whole = pa.array([None, [9.0], [1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float64()))
     part, found = part_of([[whole[2:]]], ["f"], True)
     assert found is None
@@ -88,7 +88,7 @@ def test_no_batches_are_an_empty_part():
     assert (part.number, len(part.values), part.error) == (4, 0, None)
 
 
-def test_nearest_of_a_batch():
+def test_nearest_of_a_batch_is_right_or_names_the_partition():
     series = pd.Series([np.array([1.0, 0.0]), np.array([5.0, 0.0])])
     centers = np.array([[0.0, 0.0], [4.0, 0.0]])
     labels, distances = rows.nearest_of(0, series, centers, "euclidean", ["f"], True)

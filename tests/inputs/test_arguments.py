@@ -83,7 +83,7 @@ BOTH = [
 
 @pytest.mark.parametrize("function", [kmeans_plusplus, kmeans_parallel])
 @pytest.mark.parametrize(("change", "error", "message"), BOTH)
-def test_both_functions(function, change, error, message):
+def test_a_bad_argument_of_both_functions_is_named(function, change, error, message):
     with pytest.raises(error, match=message) as caught:
         function(**{"X": X, "n_clusters": 3, **change})
     assert "\n" not in str(caught.value)
@@ -110,6 +110,6 @@ def test_both_functions(function, change, error, message):
         (kmeans_parallel, {"rounds": 2.5}, TypeError, r"rounds=2\.5 is not an integer"),
     ],
 )
-def test_one_function(function, change, error, message):
+def test_a_bad_option_of_one_function_is_named(function, change, error, message):
     with pytest.raises(error, match=message):
         function(X, 3, algorithm="paper", **change)

@@ -78,7 +78,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("data", "wanted"), VALUES)
-def test_values(data, wanted):
+def test_values_are_read_as_they_are(data, wanted):
     found = to_array(data, "X")
     assert type(found) is np.ndarray
     assert found.dtype.kind in "biuf"
@@ -139,12 +139,12 @@ def test_missing_values_are_counted_and_their_column_is_named(data):
         (pd.DataFrame({"a": [1.0], ("b", 1): [np.nan]}), r"column \('b', 1\);"),
     ],
 )
-def test_places_of_bad_values(data, message):
+def test_bad_values_are_named_by_their_place(data, message):
     with pytest.raises(ValueError, match=message):
         kmeans_plusplus(data, 1)
 
 
-def test_places_far_down():
+def test_bad_values_far_down_are_named_by_their_place():
     data = np.zeros((10_000, 2))
     data[[5000, 9000], [1, 0]] = np.nan
     with pytest.raises(ValueError, match=r"X has nan in 2 rows, first at row 5000, column 1;"):
@@ -181,7 +181,7 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize(("data", "message"), COLUMNS)
-def test_columns_that_are_not_numbers(data, message):
+def test_columns_that_are_not_numbers_are_named(data, message):
     with pytest.raises(TypeError, match=message) as caught:
         kmeans_plusplus(data, 1)
     assert "\n" not in str(caught.value)
@@ -238,7 +238,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("data", "message"), OTHERS)
-def test_what_holds_no_rows_in_memory(data, message):
+def test_what_holds_no_rows_in_memory_is_refused(data, message):
     for function in (kmeans_plusplus, kmeans_parallel):
         with pytest.raises(TypeError, match=f"^{message}") as caught:
             function(data, 1)
@@ -260,7 +260,7 @@ COMPLETE = np.ma.masked_array([1.0, 2.0], [False, False])
         [[COMPLETE[0], 2.0]],
     ],
 )
-def test_masks_that_hide_nothing(data):
+def test_masks_that_hide_nothing_are_no_obstacle(data):
     """NumPy takes the values as they are; none of them is missing."""
     expected = assign(np.asarray(data), [[0.0, 0.0]])
     found = assign(data, [[0.0, 0.0]], sample_weight=np.ma.masked_array(np.ones(len(data))))
@@ -297,7 +297,7 @@ def test_lazy_containers_elsewhere_are_to_be_loaded():
         ([[10**400]], ValueError, r"X has a number too large for float64; rescale it"),
     ],
 )
-def test_shapes_of_odd_containers(data, error, message):
+def test_odd_shapes_are_refused(data, error, message):
     with pytest.raises(error, match=message):
         kmeans_plusplus(data, 1)
 
@@ -328,6 +328,6 @@ def test_bad_weights_are_counted(weights, message):
         ("w", r"^sample_weight is a str"),
     ],
 )
-def test_weights_that_are_not_numbers(weights, message):
+def test_weights_that_are_not_numbers_are_refused(weights, message):
     with pytest.raises(TypeError, match=message):
         kmeans_plusplus(np.eye(3), 1, sample_weight=weights)

@@ -38,7 +38,7 @@ def _containers(X):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("container", _containers(np.zeros((1, 1))))
-def test_containers_and_orders(function, container):
+def test_containers_and_orders_change_no_seed(function, container):
     X = np.random.default_rng(1).normal(size=(90, 5))
     plain = function(X, 9, random_state=2)
     other = function(_containers(X)[container], 9, random_state=2)
@@ -57,7 +57,7 @@ def test_whole_numbers_become_floats_that_hold_them(dtype):
     assert found.indices.tolist() == plain.indices.tolist()
 
 
-def test_weights_in_any_container():
+def test_containers_of_weights_change_no_seed():
     X, w = np.arange(20.0)[:, None] ** 1.5, np.arange(20) % 4
     plain = kmeans_plusplus(X, 4, sample_weight=w, random_state=0)
     for other in (w.tolist(), pd.Series(w), pl.Series(w), pa.array(w), pa.chunked_array([w])):

@@ -64,7 +64,7 @@ def test_the_right_name_is_suggested(function, given, meant, algorithm):
         (kmeans_plusplus, {"algorithm": "paper", "keys": X}, r"^keys=array\(\[\[.*\.\.\. is not"),
     ],
 )  # fmt: skip
-def test_options(function, keywords, message):
+def test_an_option_of_another_algorithm_is_pointed_out(function, keywords, message):
     with pytest.raises((TypeError, ValueError), match=message) as caught:
         function(X, 3, **keywords)
     assert "\n" not in str(caught.value)
@@ -86,7 +86,7 @@ def test_messages_stay_on_one_line(name):
 
 
 @pytest.mark.parametrize("name", ["n_clusters", "rounds", "n_threads", "random_state"])
-def test_integers_too_long_to_print(name):
+def test_integers_too_long_to_print_are_refused_in_a_line(name):
     value = -(10**5000) if name != "n_clusters" else 10**5000
     with pytest.raises(ValueError, match=rf"^{name}=<int> is "):
         kmeans_parallel(**{"X": X, "n_clusters": 3, name: value})

@@ -119,7 +119,7 @@ CALLS |= {
 
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("call", CALLS)
-def test_an_answer_or_one_sentence(call, kind):
+def test_any_argument_gives_an_answer_or_one_sentence(call, kind):
     for value in ODD[kind]:
         try:
             with warnings.catch_warnings():

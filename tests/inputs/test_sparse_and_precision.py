@@ -37,7 +37,7 @@ def test_sparse_is_the_same_as_dense(dense, matrix):
     np.testing.assert_array_equal(before.toarray(), matrix.toarray())
 
 
-def test_sparse_weights():
+def test_sparse_weights_are_weights():
     weights = np.array([0.0, 2.0, 0.0, 1.0])
     found = kmeans_plusplus(np.eye(4), 2, sample_weight=sparse.coo_array(weights), random_state=0)
     assert sorted(found.indices.tolist()) == [1, 3]

@@ -114,7 +114,7 @@ METHODS = {
                 [[0.0], [0.0], [3.0], [8.0]], [1, 1, 1, 2], 2, {"oversampling": 0.5, "rounds": 2}
             ),
         },
-        "duplicates",  # which of several equal rows is taken is where ways could differ
+        "duplicates",  # which of several equal rows is taken is where strategies could differ
         Input(GLOBE[:4], [1.0, 2.0, 0.5, 1.0], 2, {"oversampling": 0.6, "rounds": 2}),
     ),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The smallest, the largest, the degenerate: all of them specified."""
+"""The smallest, the largest, the degenerate: seeds that are specified, and warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ both = pytest.mark.parametrize("function", FUNCTIONS)
 @every
 @both
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (7, 1), (12, 1000), (40, 3)])
-def test_k_from_one_to_n(function, algorithm, shape):
+def test_one_seed_and_as_many_as_rows_are_drawn(function, algorithm, shape):
     X = np.random.default_rng(0).normal(size=shape)
     for k in (1, shape[0]):
         found = function(X, k, random_state=0, algorithm=algorithm)
@@ -33,7 +33,7 @@ def test_k_from_one_to_n(function, algorithm, shape):
 
 @every
 @both
-def test_fewer_distinct_points_than_k(function, algorithm):
+def test_fewer_distinct_points_than_k_warn_and_are_filled(function, algorithm):
     X = np.repeat([[0.0, 1.0], [5.0, 5.0], [9.0, 0.0]], [3, 4, 5], axis=0)
     with pytest.warns(FewerDistinctPointsWarning, match=r"n_clusters=7.*3 seeds.*other 4") as seen:
         found = function(X, 7, random_state=1, algorithm=algorithm)
@@ -45,7 +45,7 @@ def test_fewer_distinct_points_than_k(function, algorithm):
 
 @every
 @both
-def test_fill_respects_weights(function, algorithm):
+def test_the_fill_takes_no_row_of_zero_weight(function, algorithm):
     X = np.zeros((6, 2))
     weights = [0, 1, 1, 0, 1, 1]
     with warnings.catch_warnings():
@@ -72,7 +72,7 @@ def test_fewer_candidates_than_k_are_completed(algorithm):
 
 @every
 @both
-def test_initial_centers_on_every_point(function, algorithm):
+def test_initial_centers_on_every_point_warn_and_seeds_are_filled(function, algorithm):
     X = np.arange(5.0)[:, None]
     with pytest.warns(FewerDistinctPointsWarning, match="initial centers"):
         found = function(X, 2, initial_centers=X, random_state=0, algorithm=algorithm)
@@ -93,7 +93,9 @@ def test_labels_count_initial_centers_first(function):
 @both
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", ["tiny", "huge"])
-def test_scales_whose_squares_would_vanish_or_overflow(function, algorithm, dtype, largest):
+def test_scales_whose_squares_vanish_or_overflow_change_no_seed(
+    function, algorithm, dtype, largest
+):
     X = points_of("random", 50, 3, 0).astype(dtype)
     info = np.finfo(dtype)
     exponent = info.maxexp - 5 if largest == "huge" else info.minexp + 5
@@ -108,7 +110,7 @@ def test_scales_whose_squares_would_vanish_or_overflow(function, algorithm, dtyp
 @every
 @both
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_subnormal_and_almost_infinite_values(function, algorithm, dtype):
+def test_subnormal_and_almost_infinite_values_change_no_seed(function, algorithm, dtype):
     X = np.random.default_rng(0).integers(1, 100, size=(60, 2)).astype(dtype)
     info = np.finfo(dtype)
     plain = function(X, 9, random_state=0, algorithm=algorithm)
@@ -118,7 +120,7 @@ def test_subnormal_and_almost_infinite_values(function, algorithm, dtype):
         assert np.isfinite(found.distances).all()
 
 
-def test_weights_may_be_huge_or_tiny():
+def test_huge_and_tiny_weights_change_no_seed():
     X = points_of("random", 50, 3, 0)
     w = np.random.default_rng(0).random(50) + 0.5
     plain = kmeans_plusplus(X, 9, sample_weight=w, random_state=0)

@@ -40,7 +40,7 @@ def test_a_bad_value_anywhere_is_found(value, row, d, metric, kernels, weighted,
 
 @pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scales_that_need_care_are_noticed(kernels, dtype):
+def test_scales_whose_squares_vanish_or_overflow_are_noticed(kernels, dtype):
     X = points_of("random", 300, 3, 0).astype(dtype)
     keywords = {"random_state": 0, "algorithm": "lazy", "kernels": kernels}
     plain = kmeans_plusplus(X, 20, **keywords)

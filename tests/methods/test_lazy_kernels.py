@@ -37,7 +37,9 @@ def both(X, k, **keywords):
     st.booleans(),
     st.integers(0, 2**31),
 )
-def test_plain_equals_compiled(metric, kind, n, d, dtype, sweeps, batch, weighted, seed):
+def test_plain_and_compiled_kernels_draw_the_same_seeds(
+    metric, kind, n, d, dtype, sweeps, batch, weighted, seed
+):
     X = fit_for(metric, points_of(kind, n, d, seed)).astype(dtype)
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 3, size=n).astype(float) if weighted else None
@@ -52,7 +54,7 @@ def test_plain_equals_compiled(metric, kind, n, d, dtype, sweeps, batch, weighte
     )  # fmt: skip
     assert plain.indices.tolist() == compiled.indices.tolist()
     assert plain.work.proposals == compiled.work.proposals
-    if sweeps != "whole":  # a tree prunes, and lets rows meet what only some have not met
+    if sweeps != "whole":  # a tree prunes, and compares whole blocks
         assert plain.work == compiled.work
     np.testing.assert_array_equal(plain.labels, compiled.labels)
     if batch == 1 and sweeps != "whole":  # within a batch a row may be proposed twice
@@ -60,7 +62,7 @@ def test_plain_equals_compiled(metric, kind, n, d, dtype, sweeps, batch, weighte
 
 
 @pytest.mark.parametrize("d", [3, 40])
-def test_many_seeds(d):
+def test_more_seeds_than_a_chunk_are_the_same_in_both(d):
     """More seeds than a chunk, so that early exits and several groups of columns occur."""
     X = points_of("random", 3000, d, 0).astype(np.float32)
     plain, compiled = both(X, 900, random_state=1)
@@ -70,7 +72,7 @@ def test_many_seeds(d):
     assert plain.work.acceptances == 900 <= plain.work.proposals
 
 
-def test_a_tree_is_planted_where_that_pays():
+def test_a_tree_is_built_where_that_pays():
     """Many seeds for few rows in few dimensions: the same seeds, with a tenth of the distances."""
     X = points_of("clustered", 10_000, 3, 0).astype(np.float32)
     plain, compiled = both(X, 2000, random_state=1)
@@ -81,7 +83,7 @@ def test_a_tree_is_planted_where_that_pays():
     assert compiled.work.distances < 0.5 * plain.work.distances
 
 
-def test_threads_change_nothing():
+def test_threads_change_no_seed_of_lazy():
     """Long batches are shared out to threads, and so are first passes and sweeps."""
     X = points_of("random", 20_000, 64, 0).astype(np.float32)
     keywords = {"random_state": 1, "algorithm": "lazy", "kernels": "compiled"}
@@ -93,7 +95,7 @@ def test_threads_change_nothing():
         np.testing.assert_array_equal(many.labels, one.labels)
 
 
-def test_golden_indices():
+def test_golden_indices_of_lazy_stay():
     """Same state, same seeds, from one version to the next."""
     X = (np.arange(3000) * 7919 % 1009).reshape(1000, 3).astype(np.float64)
     for found in both(X, 8, random_state=0):
@@ -111,7 +113,7 @@ def test_labels_are_the_nearest_seeds():
         np.testing.assert_allclose(found.distances, gaps.min(axis=1), atol=1e-9)
 
 
-def test_fewer_distances_than_the_paper():
+def test_lazy_computes_fewer_distances_than_the_paper():
     for kind in ("random", "clustered"):
         X = points_of(kind, 5000, 4, 0)
         lazy = kmeans_plusplus(X, 200, random_state=0, algorithm="lazy")

@@ -39,7 +39,7 @@ DRAWS = draws()
 every = pytest.mark.parametrize("draw", DRAWS)
 
 
-def test_all_algorithms_are_here():
+def test_no_algorithm_is_left_out():
     named = {draw.partition(", ")[2] for draw in DRAWS}
     assert {"auto", "lazy", "rounds", "fast", "naive", "paper", "lazy, kernels=compiled"} <= named
 
@@ -47,7 +47,7 @@ def test_all_algorithms_are_here():
 @every
 @pytest.mark.parametrize("metric", OF_ANY_COLUMNS)
 @pytest.mark.parametrize("exponent", [-30, -1, 3, 40])
-def test_data_scaled_by_a_power_of_two(draw, metric, exponent):
+def test_scaling_data_by_a_power_of_two_changes_no_seed(draw, metric, exponent):
     X = points_of("clustered", 150, 4, 0)
     plain = DRAWS[draw](X, 11, metric=metric, random_state=1)
     scaled = DRAWS[draw](np.ldexp(X, exponent), 11, metric=metric, random_state=1)
@@ -57,7 +57,7 @@ def test_data_scaled_by_a_power_of_two(draw, metric, exponent):
 
 @every
 @pytest.mark.parametrize("factor", [2.0**-7, 2.0**9, 3.0, 0.1])
-def test_scaled_weights(draw, factor):
+def test_scaling_weights_changes_no_seed(draw, factor):
     X = points_of("random", 150, 3, 0)
     w = np.random.default_rng(0).random(150)
     plain = DRAWS[draw](X, 11, sample_weight=w, random_state=1)
@@ -88,7 +88,7 @@ def test_zero_weight_rows_are_never_chosen(draw, seed, metric):
 
 
 @every
-def test_translation_of_whole_numbers(draw):
+def test_translating_whole_numbers_changes_no_seed(draw):
     X = np.random.default_rng(0).integers(-50, 50, size=(200, 3)).astype(float)
     plain = DRAWS[draw](X, 9, random_state=0)
     moved = DRAWS[draw](X + 1024.0, 9, random_state=0)

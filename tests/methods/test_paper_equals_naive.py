@@ -45,7 +45,7 @@ def _both(function, X, k, accelerated, keywords):
 
 @SETTINGS
 @given(problems(), st.booleans())
-def test_plusplus(problem, queue):
+def test_plusplus_draws_what_naive_draws_for_no_more_distances(problem, queue):
     X, k, keywords = problem
     plain, fast = _both(kmeans_plusplus, X, k, {"queue": queue}, keywords)
     assert fast.work.distances <= plain.work.distances
@@ -54,7 +54,7 @@ def test_plusplus(problem, queue):
 
 @SETTINGS
 @given(problems(), st.sampled_from([0.3, 2.0]), st.integers(1, 4))
-def test_parallel(problem, oversampling, rounds):
+def test_parallel_draws_what_naive_draws_for_no_more_distances(problem, oversampling, rounds):
     X, k, keywords = problem
     keywords = {**keywords, "oversampling": oversampling, "rounds": rounds}
     plain, fast = _both(kmeans_parallel, X, k, {}, keywords)
@@ -65,7 +65,7 @@ def test_parallel(problem, oversampling, rounds):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", METRICS)
-def test_around_initial_centers(metric, dtype):
+def test_seeds_around_initial_centers_are_those_of_naive(metric, dtype):
     X = fit_for(metric, points_of("clustered", 200, 4, 1)).astype(dtype)
     initial = X[:7] * dtype(0.9)
     keywords = {"metric": metric, "initial_centers": initial, "random_state": 5}
@@ -73,12 +73,12 @@ def test_around_initial_centers(metric, dtype):
     _both(kmeans_parallel, X, 20, {}, keywords)
 
 
-def test_pruning_prunes():
+def test_pruning_saves_nine_distances_of_ten():
     X = points_of("clustered", 3000, 2, 0)
     plain = kmeans_plusplus(X, 200, random_state=0, algorithm="naive")
     fast = kmeans_plusplus(X, 200, random_state=0, algorithm="paper")
     assert fast.work.distances < 0.1 * plain.work.distances
-    assert fast.work.seed_distances == 198 * 199 // 2, "the last seed meets nobody"
+    assert fast.work.seed_distances == 198 * 199 // 2, "the last seed is compared with none"
     assert len(fast.work.queue_examined) == 200
     assert np.mean(fast.work.queue_examined[2:]) < 0.1 * len(X)
 

@@ -25,7 +25,7 @@ def _problem(X, k, weights, seed):
     return problem
 
 
-def test_inclusion_probability_of_every_row(seed_offset):
+def test_every_row_is_included_with_its_probability(seed_offset):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 2))
     X[5] *= 50.0  # far enough to be included with certainty
@@ -50,7 +50,7 @@ def test_inclusion_probability_of_every_row(seed_offset):
 
 
 @pytest.mark.parametrize("algorithm", ["naive", "paper", "fast"])
-def test_expected_number_of_candidates(algorithm):
+def test_a_round_draws_as_many_candidates_as_expected(algorithm):
     """Every round draws ℓ in expectation while no row is certain (erratum 5 gave 1.9ℓ)."""
     X = np.random.default_rng(0).normal(size=(5_000, 3))
     found = [

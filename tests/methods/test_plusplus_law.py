@@ -23,7 +23,7 @@ PRINTED = Case(
 
 @sizes("draws", 2_400, 8_000)
 @pytest.mark.parametrize("options", LAZY, ids=str)
-def test_the_next_two_seeds_after_a_prefix(options, draws, seed_offset):
+def test_the_next_two_seeds_after_a_prefix_follow_the_law(options, draws, seed_offset):
     """On a few hundred points: frequencies of the next seed, and of the one after it."""
     X = np.random.default_rng(5).normal(size=(250, 3)) ** 3
     weights = np.random.default_rng(6).integers(0, 3, size=250).astype(float)
@@ -42,7 +42,7 @@ def test_the_next_two_seeds_after_a_prefix(options, draws, seed_offset):
         assert chi_square_p(table, [(seeds[place],) for seeds in drawn]) > REJECT
 
 
-def test_the_printed_keys_are_biased_and_the_harness_sees_it(seed_offset):
+def test_the_printed_keys_are_biased_and_the_test_of_the_law_sees_it(seed_offset):
     """Erratum 1: one exponential a row for all rounds does not give the k-means++ law."""
     assert chi_square_p(PRINTED.law(), PRINTED.draws(2_000, seed_offset)) < 1e-9
 

@@ -34,7 +34,7 @@ def test_tiny_weights_are_drawn_after_the_others(function, algorithm):
             assert found.indices.tolist() == [0, 1]
 
 
-def test_tiny_weights_on_dask():
+def test_tiny_weights_on_dask_are_drawn_after_the_others():
     X = da.from_array(np.zeros((3, 1)), chunks=(2, 1))
     weights = da.from_array(np.array([1, 1e-310, 0]), chunks=2)
     for function in (kseeds.dask.kmeans_plusplus, kseeds.dask.kmeans_parallel):
@@ -56,7 +56,7 @@ def test_tiny_distances_are_distances(function, algorithm, dtype):
         assert sorted(found.indices.tolist()) == [0, 1, 2, 3, 4]
 
 
-def test_tiny_distances_on_dask():
+def test_tiny_distances_on_dask_are_those_in_memory():
     X = np.array([[0.0], [1e-25], [1.0], [1e-25], [3e-25]], dtype=np.float32)
     for chunks in (5, 2):
         data = da.from_array(X, chunks=(chunks, 1))
@@ -89,7 +89,7 @@ def law_beside_a_far_center(far):
 
 @pytest.mark.parametrize("algorithm", PLUSPLUS)
 @pytest.mark.parametrize("name", CASES)
-def test_the_law_holds_among_them(algorithm, name, seed_offset):
+def test_the_law_holds_among_small_masses(algorithm, name, seed_offset):
     shrink, lighten, dtype = CASES[name]
     X = np.array([[1.0], *(np.array(FEW) * shrink)], dtype=dtype)
     weights = np.array([1.0, *(np.array(WEIGHTS) * lighten)])
@@ -105,7 +105,7 @@ def test_the_law_holds_among_them(algorithm, name, seed_offset):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", NORMS)
-def test_labels_among_tiny_distances(metric, dtype):
+def test_labels_among_tiny_distances_are_right(metric, dtype):
     small = 1e-30 if dtype is np.float32 else 1e-200
     X = np.array([[0.0, 0.0], [1.0, 0.0], [3 * small, 4 * small]], dtype=dtype)
     centers = [[2 * small, 0.0], [small, 0.0], [1.0, 0.0], [0.0, 0.0], [3 * small, 3 * small]]
@@ -117,7 +117,7 @@ def test_labels_among_tiny_distances(metric, dtype):
     np.testing.assert_allclose(found, distances)
 
 
-def test_the_scale_of_the_centers_counts_too():
+def test_centers_much_larger_or_smaller_than_rows_are_told_apart():
     found = assign(np.zeros((1, 1)), [[2e-200], [1e-200]])
     assert found.labels.tolist() == [1]
     assert found.distances.tolist() == [1e-200]

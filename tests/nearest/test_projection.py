@@ -8,7 +8,7 @@ from kseeds.runtime.threads import Workers
 from tests.data import points_of
 
 
-def test_sketches_never_lengthen_a_distance():
+def test_projections_never_lengthen_a_distance():
     from kseeds.nearest.projection import Sketch, principal_axes
 
     X = points_of("badly scaled", 500, 20, 0)
@@ -20,7 +20,7 @@ def test_sketches_never_lengthen_a_distance():
         assert (short <= true * (1 + 1e-9) + 4e-8 * 2 * radius).all()
 
 
-def test_axes_tell_what_they_leave_out():
+def test_components_tell_the_variance_they_leave_unexplained():
     from kseeds.nearest.projection import principal_axes
 
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Every way of meeting centres equals brute force, label for label."""
+"""Every strategy of comparing rows with centres equals brute force, label for label."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from kseeds import assign, kmeans_parallel
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs import prepare_points
 from kseeds.nearest.state import Nearest
-from kseeds.nearest.update import NearestUpdater, choose_strategy
+from kseeds.nearest.update import STRATEGIES, NearestUpdater, choose_strategy
 from kseeds.runtime.threads import Workers
 from tests.data import METRICS, NOT_EUCLIDEAN, ODDITIES, fit_for, points_of
 
 SETTINGS = settings(max_examples=120, deadline=None, derandomize=True)
+COMPILED = [strategy for strategy in STRATEGIES if strategy != "plain"]
+PRUNING = [strategy for strategy in COMPILED if strategy != "brute"]
 
 
 def run(prepared, centers, batches, strategy, n_threads=1):
-    """Let the rows meet the centres in batches; return the state and the distances computed."""
+    """Compare the rows with the centres in batches; return the state and the distances computed."""
     nearest, computed = Nearest.empty(prepared.points), 0
     with Workers(n_threads) as workers:
         engine = NearestUpdater(
@@ -39,7 +41,7 @@ def run(prepared, centers, batches, strategy, n_threads=1):
     st.sampled_from([np.float32, np.float64]),
     st.integers(0, 2**31),
 )
-def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
+def test_every_strategy_equals_brute_force(kind, n, d, m, dtype, seed):
     X = points_of(kind, n + m, d, seed).astype(dtype)
     rng = np.random.default_rng(seed)
     prepared = prepare_points(X[:n], "euclidean")
@@ -49,7 +51,7 @@ def test_the_tree_equals_brute_force(kind, n, d, m, dtype, seed):
     batches = sorted({int(b) for b in rng.integers(1, m + 1, size=3)} | {m})
     brute, pairs = run(prepared, centers, batches, "brute")
     plain, _ = run(prepared, centers, batches, "plain")
-    for strategy in ("tree", "projected_tree", "projected_scan", "gemm", "vantage"):
+    for strategy in PRUNING:
         tree, fewer = run(prepared, centers, batches, strategy)
         np.testing.assert_array_equal(tree.squared, brute.squared)
         np.testing.assert_array_equal(tree.labels, brute.labels)
@@ -67,11 +69,9 @@ def hop(a, b):
     return float(abs(a[0] - b[0]) ** 1.5)
 
 
-@pytest.mark.parametrize(
-    "strategy", ["plain", "brute", "tree", "projected_tree", "projected_scan", "gemm", "vantage"]
-)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("metric", [*METRICS, hop])
-def test_every_metric_has_every_way_or_falls_back(metric, strategy):
+def test_every_metric_has_every_strategy_or_falls_back(metric, strategy):
     X = points_of("random", 300, 3, 0)
     X = X if callable(metric) else fit_for(metric, X)
     prepared = prepare_points(X, metric)
@@ -82,10 +82,8 @@ def test_every_metric_has_every_way_or_falls_back(metric, strategy):
     np.testing.assert_allclose(found.squared, table.min(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "strategy", ["brute", "tree", "projected_tree", "projected_scan", "gemm", "vantage"]
-)
-def test_threads_change_nothing(strategy):
+@pytest.mark.parametrize("strategy", COMPILED)
+def test_threads_change_no_label_of_a_strategy(strategy):
     prepared = prepare_points(points_of("clustered", 30_000, 3, 0).astype(np.float32), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::100])
     one, computed = run(prepared, centers, [40, 300], strategy, 1)
@@ -96,7 +94,7 @@ def test_threads_change_nothing(strategy):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_centres_within_ulps_of_the_bounds(dtype):
+def test_centres_within_ulps_of_the_bounds_are_not_pruned_wrongly(dtype):
     """Centres on the faces of boxes and at equal distances of rows, moved by a few ulps."""
     grid = np.stack(np.meshgrid(*[np.arange(12.0)] * 3), axis=-1).reshape(-1, 3).astype(dtype)
     rng = np.random.default_rng(0)
@@ -105,14 +103,14 @@ def test_centres_within_ulps_of_the_bounds(dtype):
     prepared = prepare_points(grid * dtype(1.1), "euclidean")
     centers = np.ascontiguousarray(np.concatenate([middles, nudged]) * dtype(1.1))
     brute, _ = run(prepared, centers, [400, 800], "brute")
-    for strategy in ("tree", "projected_tree", "projected_scan", "gemm", "vantage"):
+    for strategy in PRUNING:
         tree, _ = run(prepared, centers, [400, 800], strategy)
         np.testing.assert_array_equal(tree.labels, brute.labels)
         np.testing.assert_array_equal(tree.squared, brute.squared)
 
 
 @pytest.mark.parametrize("strategy", ["plain", "projected_tree", "projected_scan", "gemm"])
-def test_products_and_sketches_that_lose_all_digits_are_rechecked(strategy):
+def test_gemm_and_projections_that_lose_all_digits_are_rechecked(strategy):
     """Two far groups: norms of 10⁶ drown distances of 10⁻³ in float32."""
     rng = np.random.default_rng(0)
     side = np.where(rng.random((500, 1)) < 0.5, 1000.0, -1000.0)
@@ -126,7 +124,7 @@ def test_products_and_sketches_that_lose_all_digits_are_rechecked(strategy):
 
 
 @pytest.mark.parametrize("strategy", ["projected_tree", "projected_scan"])
-def test_sketches_whose_rounding_is_as_large_as_distances(strategy):
+def test_projections_whose_rounding_is_as_large_as_distances_prune_nothing_wrongly(strategy):
     """Three axes hold all there is, so that nothing but the slack makes up for rounding."""
     rng = np.random.default_rng(0)
     axes = np.linalg.qr(rng.normal(size=(60, 3)))[0]
@@ -141,10 +139,8 @@ def test_sketches_whose_rounding_is_as_large_as_distances(strategy):
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 40])
-@pytest.mark.parametrize(
-    "strategy", ["tree", "projected_tree", "projected_scan", "gemm", "vantage"]
-)
-def test_many_equal_rows(strategy, distinct):
+@pytest.mark.parametrize("strategy", PRUNING)
+def test_many_equal_rows_get_the_labels_of_brute_force(strategy, distinct):
     """Parts of the forest are left empty, medians are ties, boxes are points."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(distinct, 3)).astype(np.float32)[rng.integers(0, distinct, 9000)]
@@ -157,7 +153,7 @@ def test_many_equal_rows(strategy, distinct):
 
 
 @pytest.mark.parametrize("strategy", ["tree", "projected_tree"])
-def test_a_tree_whose_rows_others_have_changed(strategy):
+def test_a_tree_whose_rows_others_have_changed_stays_right(strategy):
     """What a tree keeps of its rows is then too large, which must not matter; another state
     has nothing to do with what it keeps.
     """
@@ -192,17 +188,15 @@ def test_other_metrics_are_pruned_by_default(metric):
     assert fewer < 0.5 * pairs
 
 
-def test_the_tree_prunes():
+def test_the_tree_saves_nine_distances_of_ten():
     prepared = prepare_points(points_of("clustered", 20_000, 2, 0), "euclidean")
     centers = np.ascontiguousarray(prepared.points[::40])
     _, computed = run(prepared, centers, [500], "tree")
     assert computed < 0.1 * 20_000 * 500
 
 
-@pytest.mark.parametrize(
-    "strategy", ["plain", "brute", "tree", "projected_tree", "projected_scan", "gemm", "vantage"]
-)
-def test_the_candidates_do_not_depend_on_the_way(strategy):
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_candidates_do_not_depend_on_the_strategy(strategy):
     X = points_of("clustered", 4000, 3, 0)
     naive = kmeans_parallel(X, 20, random_state=0, algorithm="naive")
     fast = kmeans_parallel(X, 20, random_state=0, algorithm="fast", strategy=strategy)
@@ -212,7 +206,7 @@ def test_the_candidates_do_not_depend_on_the_way(strategy):
     assert fast.work.distances <= naive.work.distances
 
 
-def test_the_tree_is_chosen_where_it_pays():
+def test_the_strategy_is_chosen_where_it_pays():
     few = prepare_points(np.zeros((100_000, 3), dtype=np.float32), "euclidean")
     many = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "euclidean")
     other = prepare_points(np.zeros((10_000, 40), dtype=np.float32), "manhattan")

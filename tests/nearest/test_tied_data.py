@@ -61,7 +61,7 @@ def test_candidates_and_seeds_are_the_same_by_every_strategy(kind, d):
 
 @pytest.mark.parametrize("kind", ["duplicated", "gridded", "cornered"])
 @pytest.mark.parametrize("d", [2, 16, 40])
-def test_lazy_tiers_and_threads_are_the_same(kind, d):
+def test_lazy_seeds_are_the_same_by_both_tiers_and_any_threads(kind, d):
     X = tied(kind, 5000, d, d)
     weights = np.random.default_rng(0).random(5000)
     found = [
@@ -136,7 +136,7 @@ print((runs[0] == runs[1]).all())
 """
 
 
-def test_the_same_call_twice_in_a_fresh_process():
+def test_a_call_repeated_in_a_fresh_process_gives_the_same():
     """The first call does without the compiler, the second may have it."""
     done = subprocess.run(
         [sys.executable, "-c", TWICE], capture_output=True, text=True, check=True, env=os.environ

@@ -21,7 +21,7 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_docstring_examples(name):
+def test_docstring_examples_run(name):
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module)
     assert failed == 0

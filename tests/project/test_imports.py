@@ -50,7 +50,7 @@ def test_import_and_small_jobs_are_light(code):
     assert not modules_after(code) & HEAVY
 
 
-def test_public_names():
+def test_public_names_are_there_and_others_are_not():
     import kseeds
 
     assert all(hasattr(kseeds, name) for name in kseeds.__all__)
@@ -65,7 +65,7 @@ PAPER = (
 )
 
 
-def test_without_any_cache(tmp_path):
+def test_without_a_cache_seeds_are_the_same_and_nothing_is_left(tmp_path):
     """KSEEDS_CACHE=0 leaves nothing on disk; the seeds are the same."""
     compiled = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     done = run(PAPER, **compiled, KSEEDS_CACHE="0")
@@ -76,7 +76,7 @@ def test_without_any_cache(tmp_path):
     assert cached.stdout == done.stdout
 
 
-def test_where_no_cache_can_be_kept():
+def test_where_no_cache_can_be_kept_seeds_are_the_same():
     """A read-only install without a home: Numba refuses to cache, kseeds goes on without."""
     refuse = (
         "import numba\n"
@@ -102,7 +102,7 @@ def test_interpreted_kernels_agree_with_compiled_ones():
     assert done.stdout == run(PAPER).stdout
 
 
-def test_command_line_without_its_extra():
+def test_the_command_line_without_its_extra_names_it():
     code = (
         "import sys\nsys.modules['typer'] = None\nfrom kseeds.cli import main\n"
         "sys.argv = ['kseeds']\nmain()"

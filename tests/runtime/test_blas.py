@@ -74,7 +74,7 @@ def test_the_limit_outlives_threads(free):
     assert blas_threads() == free
 
 
-def test_many_threads_in_random_order(free):
+def test_the_limit_holds_for_many_threads_in_random_order(free):
     """Sixteen threads enter, nest and leave at random: 1 inside, restored when all are out."""
     wrong, start = [], threading.Barrier(16)
 
@@ -108,7 +108,7 @@ def test_an_error_inside_lifts_the_limit(free):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_fork_while_others_are_inside(free, inside):
+def test_a_fork_while_others_are_inside_does_not_hang(free, inside):
     """The child has none of the others, nor their lock; the forking thread may be inside."""
     entered, leave = threading.Event(), threading.Event()
 
@@ -142,7 +142,7 @@ def test_a_fork_while_others_are_inside(free, inside):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_leaving_in_a_child_what_was_entered_in_its_parent(free):
+def test_a_child_that_leaves_what_its_parent_entered_lifts_the_limit(free):
     parent = os.getpid()
     try:
         with one_blas_thread():

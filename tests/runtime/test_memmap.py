@@ -61,7 +61,7 @@ def files(tmp_path_factory):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are those of Linux")
 @pytest.mark.parametrize("call", CALLS)
-def test_half_the_memory_is_enough(files, call):
+def test_half_the_memory_is_enough_for_a_map(files, call):
     script = SCRIPT.format(path=files["float32"], call=CALLS[call])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ def test_prepared_copies_of_maps_are_in_files(tmp_path, metric):
     assert not is_mapped(prepare_points(X, metric).points)
 
 
-def test_memory_map(tmp_path):
+def test_a_memory_map_gives_the_seeds_of_an_array(tmp_path):
     X = np.random.default_rng(1).normal(size=(500, 5))
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")

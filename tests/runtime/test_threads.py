@@ -102,7 +102,7 @@ def threads(monkeypatch):
         }.get(algorithm, [{}])
     ],
 )  # fmt: skip
-def test_threads_change_nothing(function, algorithm, options, threads):
+def test_threads_change_no_seed_and_take_part(function, algorithm, options, threads):
     columns = 32 if algorithm == "lazy" else 8  # lazy k-means++ leaves small work to one thread
     X = np.random.default_rng(0).normal(size=(2 * BLOCK_ROWS + 19_000, columns)).astype(np.float32)
     keywords = {"random_state": 3, "algorithm": algorithm, **options}

@@ -38,7 +38,7 @@ def test_trials_of_a_row_do_not_depend_on_the_split():
 
 @pytest.mark.parametrize("share", [0.0, 3e-6, 0.3, 1.0 - 2.0**-18, 1.0, 7.0, np.inf])
 def test_trials_succeed_as_often_as_they_should(share):
-    """Shares far below and just below what 16 bits tell apart are met, too."""
+    """Shares far below and just below what 16 bits tell apart are kept, too."""
     n, count = 1_000_000, 0
     most = maxima_of(np.full(n, share))
     for seed in range(4):
@@ -69,7 +69,7 @@ def test_streams_differ_by_seed_purpose_and_round():
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_random_states(function):
+def test_equal_random_states_draw_equal_seeds(function):
     X = np.random.default_rng(1).normal(size=(90, 5))
 
     def run(state):
@@ -91,7 +91,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_golden_indices(function, algorithm):
+def test_golden_indices_of_naive_and_paper_stay(function, algorithm):
     """Same state, same seeds, from one version to the next."""
     X = (np.arange(3000) * 7919 % 1009).reshape(1000, 3).astype(np.float64)
     found = function(X, 8, random_state=0, algorithm=algorithm)
