@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -85,6 +86,8 @@ def session(master):
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.executorEnv.NUMBA_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
+        .config("spark.python.daemon.module", "spark_daemon")
+        .config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parent))
         .getOrCreate()
     )
 

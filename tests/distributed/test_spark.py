@@ -36,7 +36,7 @@ def spark():
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(common)  # the executors cannot import the tests
-    running = session("local[*,2]")  # a task that fails is tried once more
+    running = session("local[*]")  # a task that fails is not tried again, with a new Python
     yield running
     running.stop()
 
@@ -342,16 +342,27 @@ def test_seeds_start_mllib(spark):
     assert len(model.clusterCenters) == 5
 
 
-@pytest.fixture(scope="module")
-def cluster(spark):
-    """Two executors of their own; what uses them comes last, as Spark runs once a process."""
-    spark.stop()
-    running = session("local-cluster[2,1,1024]")
+def instead_of_what_runs(master):
+    """Yield another session; what uses it comes last, as Spark runs once a process."""
+    pyspark.sql.SparkSession.getActiveSession().stop()
+    running = session(master)
     yield running
     running.stop()
 
 
-@pytest.mark.parametrize("where", ["spark", pytest.param("cluster", marks=pytest.mark.long)])
+@pytest.fixture(scope="module")
+def retrying(spark):
+    """A task that fails is tried once more."""
+    yield from instead_of_what_runs("local[*,2]")
+
+
+@pytest.fixture(scope="module")
+def cluster(spark):
+    """Two executors of their own."""
+    yield from instead_of_what_runs("local-cluster[2,1,1024]")
+
+
+@pytest.mark.parametrize("where", ["retrying", pytest.param("cluster", marks=pytest.mark.long)])
 def test_a_task_that_dies_changes_no_seed(where, request, expected, monkeypatch, tmp_path):
     """The process of a task is lost in the middle of a round."""
     import kseeds.spark
