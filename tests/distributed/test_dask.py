@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -87,7 +89,12 @@ def test_a_parquet_directory_gives_the_seeds_of_arrays(tmp_path, expected):
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
 def test_schedulers_change_no_seed(scheduler, expected):
     X, weights = whole_numbers()
-    with dask.config.set(scheduler=scheduler, num_workers=2):
+    options = {"scheduler": scheduler, "num_workers": 2}
+    with contextlib.ExitStack() as stack:
+        if scheduler == "processes":  # one pool for all rounds: Dask would start one for each
+            spawning = multiprocessing.get_context("spawn")
+            options["pool"] = stack.enter_context(ProcessPoolExecutor(2, spawning))
+        stack.enter_context(dask.config.set(options))
         assert seeds_of(da.from_array(X, chunks=1000), da.from_array(weights, chunks=1000)) == (
             expected
         )
@@ -215,6 +222,7 @@ def test_an_interrupt_frees_the_memory_of_the_cluster(client, call):
     assert not any(client.has_what().values())
 
 
+@pytest.mark.long  # Dask-ML compiles when it is imported, for a quarter of a minute
 def test_seeds_start_dask_ml():
     cluster = pytest.importorskip("dask_ml.cluster")
     X, _ = whole_numbers()
