@@ -41,6 +41,19 @@ def pytest_configure(config: pytest.Config) -> None:
     profiles.SCALE = config.getoption("--scale")
 
 
+_FIRST = ("tests/harness/test_golden.py", "tests/distributed/test_spark.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with one file that compiles nearly every kernel, and beside it one that does not.
+
+    Two processes that need the same kernel at the same time would both compile it; later ones find
+    it in the cache.
+    """
+    order = {name: place for place, name in enumerate(_FIRST)}
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+
+
 @pytest.fixture(scope="session")
 def seed_offset(request: pytest.FixtureRequest) -> int:
     return int(request.config.getoption("--seed-offset")) * 1_000_003

@@ -90,6 +90,8 @@ def main() -> int:
         own = ALLOWED.get("/".join(inside), ALLOWED.get(inside[0], DEFAULT))
         allowed = own | set(sys.stdlib_module_names) | {"kseeds"}
         breaches += [f"{name}: imports {x}" for x in sorted(imports_of(tree) - allowed)]
+        if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+            breaches.append(f"{name}: a relative import; write out the module")
         breaches += [f"{name}: undocumented {x}" for x in undocumented_arguments(tree)]
         if re.search(r"fastmath\s*=\s*True|parallel\s*=\s*True", text):
             breaches.append(f"{name}: fastmath or parallel compilation")

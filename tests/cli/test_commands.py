@@ -44,7 +44,7 @@ def test_seed_reads_and_writes(files, source, target):
     np.testing.assert_array_equal(written, plain.centers)
 
 
-def test_a_folder_of_parquet_files(files):
+def test_a_folder_of_parquet_files_is_read(files):
     folder = files / "parts.parquet"
     folder.mkdir()
     for part in range(3):
@@ -65,7 +65,7 @@ def test_weights_come_from_a_column(files):
     assert csv.read_csv(out)["row"].to_pylist() == plain.indices.tolist()
 
 
-def test_the_other_method(files):
+def test_the_method_can_be_chosen(files):
     done = seed(files / "x.npy", "-k", 5, "--method", "parallel")
     assert "kmeans_parallel" in done.output
 
@@ -90,7 +90,7 @@ def test_the_potential_on_request_with_its_own_seconds(files, monkeypatch):
     assert float(done.output.split("in another ")[1].split()[0]) >= 0.05
 
 
-def test_a_file_that_changed_meanwhile(files, monkeypatch):
+def test_a_file_that_changed_meanwhile_is_refused(files, monkeypatch):
     def changed(self):
         raise RuntimeError("X has changed since.")
 
@@ -120,7 +120,7 @@ def test_refusals_are_one_line(files, monkeypatch, words, message):
 @pytest.mark.parametrize(
     "words", [["--method", "random"], ["--no-such-option"], ["--threads", "many"]]
 )
-def test_wrong_usage(files, words):
+def test_wrong_usage_exits_with_2(files, words):
     assert run("seed", files / "x.npy", "-k", 3, *words).exit_code == 2
 
 
@@ -225,7 +225,7 @@ def test_ctrl_c_is_one_line_and_130(files, moment):
     assert not (files / "y.csv").exists()
 
 
-def test_version():
+def test_the_version_is_shown():
     import kseeds
 
     assert run("--version").output.strip() == f"kseeds {kseeds.__version__}"

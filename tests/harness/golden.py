@@ -6,6 +6,7 @@ a change of seeds is meant, and say so in the changelog.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,15 @@ def indices(variant: Variant, order: str = "C", n_threads: int = 1) -> list[list
     ]
 
 
-def table(order: str = "C", n_threads: int = 1) -> dict[str, list[list[int]]]:
-    """Return the seeds of every function, algorithm and option."""
-    return {str(variant): indices(variant, order, n_threads) for variant in VARIANTS}
+def table(
+    order: str = "C", n_threads: int = 1, names: Collection[str] | None = None
+) -> dict[str, list[list[int]]]:
+    """Return the seeds of every function, algorithm and option, or of those that are named."""
+    return {
+        str(variant): indices(variant, order, n_threads)
+        for variant in VARIANTS
+        if names is None or str(variant) in names
+    }
 
 
 def main() -> None:

@@ -13,8 +13,11 @@ import sys
 import textwrap
 from pathlib import Path
 
+import kseeds
+
 ROOT = Path(__file__).resolve().parents[2]
-_PATHS = (str(ROOT), str(ROOT / "src"))
+_PATHS = (str(ROOT), str(Path(kseeds.__file__).resolve().parents[1]))
+"""The tests, and the kseeds they test: not another copy, whose kernels would be compiled anew."""
 _BUSY = 4.0
 """How much longer anything may take: other processes of the run, and others, use the cores."""
 
@@ -50,7 +53,7 @@ def run(
     python, flags, cwd
         The interpreter, its flags and the working folder.
     paths : tuple of str
-        Where Python looks for modules first; by default in this tree.
+        Where Python looks for modules first; by default where this process does.
     obedient : bool
         Whether even the superuser must obey the permissions of files.
     **environment

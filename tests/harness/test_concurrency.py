@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness import cold_jobs, long_jobs
 from tests.harness.isolation import run
-from tests.harness.profiles import sizes
+from tests.harness.profiles import scaled, sizes
 
 THREADS = """
 import random, threading
@@ -194,7 +194,7 @@ def test_control_c(name):
 def cold_jobs_to_interrupt():
     yield pytest.param("assign", 3, 1)
     for name in cold_jobs.JOBS:
-        for seed in range(4):
+        for seed in range(scaled(4)):
             yield pytest.param(name, 6, seed, marks=pytest.mark.long)
 
 
@@ -206,13 +206,13 @@ def answer_of(name):
 
 
 @pytest.mark.parametrize(("name", "attempts", "seed"), list(cold_jobs_to_interrupt()))
-def test_control_c_while_compiling(name, attempts, seed, tmp_path):
+def test_control_c_while_compiling(name, attempts, seed, seed_offset, tmp_path):
     """KeyboardInterrupt and nothing else, no thread left, the next call right."""
     code = f"""
     import signal
     from tests.harness import cold_jobs
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    cold_jobs.main({name!r}, {attempts}, {seed})
+    cold_jobs.main({name!r}, {attempts}, {seed + 2 * seed_offset})
     """
     done = run(code, seconds=180, NUMBA_CACHE_DIR=str(tmp_path))
     *latencies, answer = done.stdout.splitlines()

@@ -1,0 +1,196 @@
+"""What is held to its law: method, algorithm and options, input, metric and dtype. One table.
+
+A method is a public function and the enumeration of its law. Algorithms are read from the code,
+so that a new one is held to the law from the day it is registered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kseeds import FewerDistinctPointsWarning, Seeding, kmeans_parallel, kmeans_plusplus
+from kseeds import laws as table
+from tests.harness.catalogue import STRATEGIES
+from tests.harness.profiles import scaled
+from tests.methods.laws import DISTANCES, Law, parallel_law, plusplus_law
+
+
+@dataclass(frozen=True)
+class Input:
+    """Rows, weights, a number of seeds, and whatever else a law depends on."""
+
+    points: list[list[float]]
+    weights: list[float]
+    k: int
+    others: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A public function, its law, its algorithms, and the inputs they are tried on."""
+
+    function: Callable[..., Seeding]
+    law: Callable[..., Law]
+    algorithms: tuple[str, ...]
+    options: dict[str, tuple[dict[str, Any], ...]]
+    """Of an algorithm: options that draw by other code than the defaults do."""
+    inputs: dict[str, Input]
+    telling: str
+    """The input on which every set of options is tried even in the short profile."""
+    any_metric: Input
+    """Rows that every metric accepts."""
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """The default and the definition: tried on every input even in the short profile."""
+        return (self.algorithms[0], "naive")
+
+
+def squared_hop(a: Any, b: Any) -> float:
+    """No metric: breaks the triangle inequality."""
+    return float(abs(a[0] - b[0]) ** 1.5)
+
+
+LINE = [[0.0], [1.0], [2.5], [7.0], [7.5], [12.0]]
+FOUR = [[0.0], [1.0], [3.0], [7.5]]
+GLOBE = [[0.1, 0.3], [0.5, -0.4], [-1.0, 0.2], [0.9, 1.1], [-0.3, -0.8]]
+HEAVY = [1.0, 0.25, 3.0, 0.5, 2.0, 1.5]
+
+METHODS = {
+    "kmeans_plusplus": Method(
+        kmeans_plusplus,
+        plusplus_law,
+        tuple(table.PLUSPLUS.algorithms),
+        {
+            "paper": ({"queue": False},),
+            "lazy": (
+                {"kernels": "plain"},
+                {"kernels": "compiled"},
+                {"refresh": "never", "batch": 1},
+                {"refresh": "partial", "batch": 1},
+                {"kernels": "plain", "refresh": "partial", "batch": 8},
+                {"kernels": "compiled", "refresh": "full", "batch": 1},
+            ),
+        },
+        {
+            "line": Input(LINE, [1, 1, 1, 1, 1, 1], 3),
+            "weights": Input(LINE, HEAVY, 3),
+            "zero weights": Input(LINE, [1, 0, 2, 0, 1, 3], 3),
+            "duplicates": Input([[0.0], [0.0], [3.0], [3.0], [3.0], [10.0]], [1, 2, 1, 1, 0, 2], 3),
+            "fewer distinct than k": Input(
+                [[0.0], [0.0], [4.0], [4.0], [4.0]], [1, 2, 1, 3, 1], 3
+            ),
+            "plane": Input([[0, 0], [1, 0], [0, 2], [5, 5], [6, 5], [-3, 4]], [1] * 6, 3),
+            "around centres": Input(LINE, HEAVY, 2, {"initial_centers": [[6.0], [-1.0]]}),
+        },
+        "duplicates",
+        Input(GLOBE, [1.0, 2.0, 0.5, 1.0, 0.0], 3),
+    ),
+    "kmeans_parallel": Method(
+        kmeans_parallel,
+        parallel_law,
+        tuple(table.PARALLEL.algorithms),
+        {
+            "paper": ({"in_range": False},),
+            "fast": tuple({"strategy": strategy} for strategy in STRATEGIES),
+        },
+        {
+            "line": Input(FOUR, [1, 1, 1, 1], 2, {"oversampling": 0.5, "rounds": 2}),
+            "weights": Input(FOUR, [1, 3, 0, 2], 2, {"oversampling": 0.6, "rounds": 2}),
+            "too few candidates": Input(
+                FOUR, [1, 1, 2, 1], 3, {"oversampling": 0.2, "rounds": 1}
+            ),
+            "a third": Input(
+                [[0.0, 3.0], [3.0, 3.0], [3.0, 3.0], [3.0, 3.0]], [1, 1, 1, 1], 2,
+                {"oversampling": 2.0, "rounds": 2},
+            ),
+            "duplicates": Input(
+                [[0.0], [0.0], [3.0], [8.0]], [1, 1, 1, 2], 2, {"oversampling": 0.5, "rounds": 2}
+            ),
+        },
+        "duplicates",  # which of several equal rows is taken is where strategies could differ
+        Input(GLOBE[:4], [1.0, 2.0, 0.5, 1.0], 2, {"oversampling": 0.6, "rounds": 2}),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """One algorithm with its options on one input; knows its law and can draw from it."""
+
+    method: str
+    algorithm: str
+    options: dict[str, Any]
+    name: str
+    input: Input
+    metric: Any = "euclidean"
+    dtype: type = np.float64
+
+    def __str__(self) -> str:
+        metric = getattr(self.metric, "__name__", self.metric)
+        options = [f"{name}={value}" for name, value in self.options.items()]
+        return ",".join([self.algorithm, *options, self.name, metric, self.dtype.__name__])
+
+    def law(self) -> Law:
+        """Enumerate the law of the input."""
+        rows = self.input
+        distance = self.metric if callable(self.metric) else DISTANCES[self.metric]
+        law = METHODS[self.method].law
+        return law(rows.points, rows.weights, rows.k, distance, **rows.others)
+
+    def draws(self, how_many: int, seed: int) -> Iterator[tuple[int, ...]]:
+        """Draw so many sequences of seeds from the package."""
+        rows, function = self.input, METHODS[self.method].function
+        X, weights = np.array(rows.points, dtype=self.dtype), np.array(rows.weights, dtype=float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewerDistinctPointsWarning)
+            for t in range(how_many):
+                found = function(
+                    X, rows.k, sample_weight=weights, metric=self.metric, random_state=seed + t,
+                    n_threads=1, algorithm=self.algorithm, **self.options, **rows.others,
+                )  # fmt: skip
+                yield tuple(found.indices.tolist())
+
+
+def _on_inputs() -> Iterator[tuple[Case, bool]]:
+    """Yield every set of options on every input, and whether it is in the short profile."""
+    for name, method in METHODS.items():
+        for algorithm in method.algorithms:
+            for options in ({}, *method.options.get(algorithm, ())):
+                for told, rows in method.inputs.items():
+                    short = told == method.telling or (algorithm in method.first and not options)
+                    yield Case(name, algorithm, options, told, rows), short
+
+
+def _by_metrics() -> Iterator[tuple[Case, bool]]:
+    """Yield every algorithm by every metric in both precisions, and by what is no metric."""
+    tiers = {"lazy": ({"kernels": "plain"}, {"kernels": "compiled"})}
+    for name, method in METHODS.items():
+        rows = method.any_metric
+        for algorithm in method.algorithms:
+            short = algorithm == "lazy"
+            for options in tiers.get(algorithm, ({},)):
+                for metric in DISTANCES:
+                    for dtype in (np.float32, np.float64):
+                        yield Case(name, algorithm, options, "globe", rows, metric, dtype), short
+                if algorithm != "paper" and options != {"kernels": "compiled"}:
+                    yield Case(name, algorithm, options, "globe", rows, squared_hop), short
+
+
+def cases(short_draws: int, long_draws: int) -> Any:
+    """Run a test with a ``case`` and its number of ``draws``: the long profile tries them all."""
+    params = []
+    for case, short in [*_on_inputs(), *_by_metrics()]:
+        few = scaled(short_draws)
+        many = scaled(long_draws, least=few)
+        label = f"{case.method}-{case}"
+        if short:
+            params.append(pytest.param(case, few, id=f"{label}-short"))
+        params.append(pytest.param(case, many, id=f"{label}-long", marks=pytest.mark.long))
+    return pytest.mark.parametrize(("case", "draws"), params)

@@ -1,0 +1,82 @@
+"""Every algorithm of every method against the enumerated law, and laws that are a little wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kseeds.distances.metrics import METRICS
+from tests.methods.cases import FOUR, HEAVY, LINE, cases
+from tests.methods.laws import (
+    DISTANCES,
+    REJECT,
+    chi_square_p,
+    euclidean,
+    parallel_law,
+    plusplus_law,
+)
+
+SHORT, LONG = 2_000, 6_000
+
+
+@cases(SHORT, LONG)
+def test_every_sequence_of_seeds_has_its_probability(case, draws, seed_offset):
+    assert chi_square_p(case.law(), case.draws(draws, seed_offset)) > REJECT
+
+
+def test_the_table_knows_every_metric():
+    assert set(DISTANCES) == set(METRICS)
+
+
+def root(a, b):
+    """Distances whose squares are the distances: what a forgotten square would draw by."""
+    return euclidean(a, b) ** 0.5
+
+
+def uniform_start():
+    """Return the law of k-means++ whose first seed ignores the weights."""
+    law = {}
+    for i, point in enumerate(LINE):
+        rest = plusplus_law(LINE, HEAVY, 2, initial_centers=[point])
+        law |= {(i, *seeds): p / len(LINE) for seeds, p in rest.items()}
+    return law
+
+
+def stale_centres():
+    """Return the law of k-means++ whose third seed has not heard of the second."""
+    law = {}
+    for (i, j), p in plusplus_law(LINE, HEAVY, 2).items():
+        third = plusplus_law(LINE, HEAVY, 1, initial_centers=[LINE[i]])
+        law |= {(i, j, m): p * q for (m,), q in third.items()}
+    return law
+
+
+PLUSPLUS = plusplus_law(LINE, HEAVY, 3)
+PARALLEL = parallel_law(FOUR, [1, 3, 0.5, 2], 2, oversampling=0.6, rounds=2)
+WRONG = {
+    "distances not squared": (PLUSPLUS, plusplus_law(LINE, HEAVY, 3, root)),
+    "first seed ignores weights": (PLUSPLUS, uniform_start()),
+    "third seed ignores the second": (PLUSPLUS, stale_centres()),
+    "one weight a half too large": (PLUSPLUS, plusplus_law(LINE, [*HEAVY[:4], 3.0, 1.5], 3)),
+    "parallel, distances not squared": (
+        PARALLEL, parallel_law(FOUR, [1, 3, 0.5, 2], 2, root, oversampling=0.6, rounds=2),
+    ),
+    "parallel, one weight twice too large": (
+        PARALLEL, parallel_law(FOUR, [1, 3, 0.5, 4], 2, oversampling=0.6, rounds=2),
+    ),
+}  # fmt: skip
+"""The law and what a mistake would draw by. Of 200 runs of SHORT draws, 199 or all refuse each."""
+
+
+def draws_from(law, how_many, seed):
+    sequences = list(law)
+    p = np.array(list(law.values()))
+    picks = np.random.default_rng(seed).choice(len(sequences), how_many, p=p / p.sum())
+    return [sequences[pick] for pick in picks]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_so_many_draws_tell_the_law_from_a_wrong_one(name):
+    law, wrong = WRONG[name]
+    assert chi_square_p(law, draws_from(law, SHORT, seed=0)) > REJECT
+    assert chi_square_p(law, draws_from(wrong, SHORT, seed=0)) < REJECT
