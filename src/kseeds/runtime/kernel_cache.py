@@ -22,7 +22,6 @@ import hashlib
 import importlib.util
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -105,6 +104,8 @@ def save(name: str, key: str, data: bytes) -> None:
 
 def clean() -> None:
     """Remove the folders of other versions that have not been used for a month."""
+    import shutil
+
     for place in _places():
         try:
             others = [other for other in place.parent.iterdir() if other.name != place.name]
@@ -165,8 +166,8 @@ def key() -> str:
     parts += [f"{name}={os.environ.get('NUMBA_' + name)}" for name in _VARIABLES]
     found = hashlib.blake2b(repr(parts).encode(), digest_size=16)
     for path in [*_sources(), *filter(os.path.isfile, versions)]:
-        with open(path, "rb") as file:
-            content = file.read()
+        with open(path, "rb", buffering=0) as file:
+            content = file.readall()
         found.update(f"\0{path.removeprefix(PACKAGE)} {len(content)}\0".encode())
         found.update(content)
     return found.hexdigest()
