@@ -22,7 +22,12 @@ from typing import Any
 import numpy as np
 
 from kseeds import assign, kmeans_parallel, kmeans_plusplus
+from kseeds.runtime import compile_policy
 from tests.harness.long_jobs import PATIENCE
+
+# These jobs are small, and would do without the compiler if it cost what it does.
+compile_policy.COMPILING.update(dict.fromkeys(compile_policy.COMPILING, 0.0))
+compile_policy.LOADING = compile_policy.FROM_DISK = 0.0
 
 
 def _seeds(function: Callable[..., Any], k: int) -> Callable[[np.ndarray], tuple[Any, ...]]:

@@ -228,7 +228,7 @@ from tests.harness import cold_jobs
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sender = cold_jobs.Sender({passes}, 0.1)
 sender.start()
-cold_jobs.digest("assign")
+cold_jobs.digest("plusplus")
 """
 
 

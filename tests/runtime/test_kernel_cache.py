@@ -368,8 +368,8 @@ def test_a_process_that_is_upgraded_while_it_runs(copy, tmp_path):
     kernel_cache.save("file", "key", b"data")
     kernel_cache.note_cached("all")
     print(kernel_cache.load("file", "key"), kernel_cache.is_cached("all"))
-    import kseeds.messages
-    source = kseeds.messages.__file__
+    import kseeds.errors
+    source = kseeds.errors.__file__
     times = os.stat(source).st_atime_ns, os.stat(source).st_mtime_ns
     os.replace(source, source + ".old")
     with open(source + ".old") as old, open(source, "w") as new:
