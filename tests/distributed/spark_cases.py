@@ -92,6 +92,16 @@ def session(master):
     )
 
 
+def instead_of_what_runs(master):
+    """Yield another session; what uses it comes last, as Spark runs once a process."""
+    from pyspark.sql import SparkSession
+
+    SparkSession.getActiveSession().stop()
+    running = session(master)
+    yield running
+    running.stop()
+
+
 def odd_frame(spark):
     from pyspark.sql import functions
 

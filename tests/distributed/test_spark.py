@@ -20,6 +20,7 @@ from tests.distributed.spark_cases import (
     HIDING,
     SEEDING,
     bad_rows,
+    instead_of_what_runs,
     odd_frame,
     session,
 )
@@ -341,14 +342,6 @@ def test_seeds_start_mllib(spark):
         initialModel=KMeansModel(list(centers)),
     )  # fmt: skip
     assert len(model.clusterCenters) == 5
-
-
-def instead_of_what_runs(master):
-    """Yield another session; what uses it comes last, as Spark runs once a process."""
-    pyspark.sql.SparkSession.getActiveSession().stop()
-    running = session(master)
-    yield running
-    running.stop()
 
 
 @pytest.fixture(scope="module")

@@ -200,10 +200,11 @@ def built(tmp_path_factory):
     return place / "dist"
 
 
-def borrowing(folder: Path) -> str:
-    """Return the Python of an environment of its own that borrows our other packages."""
+def borrowing(folder: Path, wheel: Path) -> str:
+    """Return the Python of an environment that has the wheel and borrows our other packages."""
     venv.create(folder, with_pip=True)
     python = python_of(folder)
+    pip(python, "install", "--no-deps", str(wheel))  # first: a kseeds that is borrowed would do
     found = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         capture_output=True,
@@ -251,13 +252,12 @@ MORE = ["tests/inputs", "tests/distances", "tests/methods", "tests/test_results.
 
 @pytest.mark.long
 def test_the_wheel_passes_the_tests_of_the_sdist_outside_the_tree(built, tmp_path):
-    python = borrowing(tmp_path / "environment")
+    (wheel,) = built.glob("*.whl")
+    python = borrowing(tmp_path / "environment", wheel)
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
     (tree,) = (tmp_path / "unpacked").iterdir()
-    (wheel,) = built.glob("*.whl")
-    pip(python, "install", "--no-deps", str(wheel))
     shutil.rmtree(tree / "src")  # only what was installed is left
     environment = {
         name: value
