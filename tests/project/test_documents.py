@@ -13,6 +13,8 @@ import pytest
 import kseeds
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(kseeds.__file__).parent
+"""Where kseeds is installed: the tests also run where its sources are not."""
 MODULES = [
     info.name
     for info in pkgutil.walk_packages(kseeds.__path__, "kseeds.")
@@ -67,4 +69,4 @@ def test_files_named_by_the_map_of_the_paper_exist():
     named = re.findall(r"`([\w/]+\.py)`", text)
     assert named
     for name in named:
-        assert (ROOT / "src" / "kseeds" / name).exists(), name
+        assert (PACKAGE / name).exists(), name
