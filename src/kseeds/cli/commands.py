@@ -231,7 +231,7 @@ def warmup(
         _out.print(table)
         folder = warmed[0].folder
         kept = "nowhere: every process compiles anew" if folder is None else folder
-        _out.print(f"kept in {kept}")
+        _out.print(f"kept in {kept}", soft_wrap=True)
 
 
 def _where_row_numbers(columns: list[str], output: Path | None, indices: Path | None) -> str:
