@@ -12,6 +12,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from kseeds import Seeding, kmeans_plusplus
+from kseeds.runtime import kernel_cache
 from tests.cli.common import X, refused, run, seed, started
 from tests.harness.isolation import run as run_python
 
@@ -229,3 +230,11 @@ def test_the_version_is_shown():
     import kseeds
 
     assert run("--version").output.strip() == f"kseeds {kseeds.__version__}"
+
+
+def test_warmup_shows_what_is_ready_and_where_it_is_kept():
+    done = run("warmup", "fingerprint", "--dtype", "float32")
+    assert done.exit_code == 0, done.output
+    assert "fingerprint" in done.output
+    assert f"kept in {kernel_cache.folder()}" in done.output
+    assert "'trees' is unknown to warmup" in refused("warmup", "trees")
