@@ -72,7 +72,8 @@ Counting costs threads that share arrays a factor of two, and a third of the tim
 def kernel(function: F) -> F:
     """Compile ``function`` on its first call: strict arithmetic, cached on disk.
 
-    It may be given arrays, numbers and named tuples of these, and must not make arrays or slices.
+    It may be given arrays, numbers and named tuples of these, and may view rows of such arrays, but
+    must not make arrays: workspaces are the caller's.
     """
     compiled = _compiled(function, _OPTIONS)
     if not JIT_DISABLED and _is_ours(function):
