@@ -27,9 +27,10 @@ from kseeds.methods.plusplus.lazy.compiled import Compiled
 from kseeds.methods.plusplus.lazy.state import State
 from kseeds.nearest import costs
 from kseeds.nearest.choice import Job
-from kseeds.nearest.gemm_kernels import squared_distances_to
+from kseeds.nearest.projected_scan_kernels import squared_distances_to
 from kseeds.nearest.projection import principal_components
 from kseeds.nearest.state import Nearest
+from kseeds.nearest.structure import Sample
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers, default_threads
@@ -157,7 +158,9 @@ class Bench:
 
     def build(self, strategy: str, m: int) -> NearestUpdater:
         """Return a strategy that is ready to compare all rows with centres."""
-        return NearestUpdater(Job(*self.rows, self.workers, m), strategy)
+        updater = NearestUpdater(Job(*self.rows, self.workers, m), strategy)
+        updater.built(updater.strategy)
+        return updater
 
     def _update(self, strategy: str, m: int) -> tuple[float, float, float]:
         """Return nanoseconds a row of building and of comparing with m centres.
@@ -180,6 +183,24 @@ class Bench:
     def components(self) -> float:
         """Return nanoseconds a row of finding principal components."""
         return nanoseconds(lambda _: principal_components(self.points)) / self.n
+
+    def probe(self) -> float:
+        """Return nanoseconds a row of looking for structure."""
+        directions = principal_components(self.points).directions
+
+        def look(_: None) -> None:
+            sample = Sample(self.points)
+            sample.dimension()
+            for count in (8, 16, 32, 64):
+                sample.left_open(directions[:, :count])
+
+        return nanoseconds(look) / self.n
+
+    def left_open(self, count: int) -> float:
+        """Return the share of pairs that projections leave open."""
+        return Sample(self.points).left_open(
+            principal_components(self.points).directions[:, :count]
+        )
 
     def _lazy(self) -> dict[str, float]:
         """Return nanoseconds of the steps of lazy k-means++, by their names in the cost model."""

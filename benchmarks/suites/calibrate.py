@@ -39,6 +39,12 @@ def _slope(bench: Bench, strategy: str) -> float:
     return (bench.update(strategy, 1024)[1] - bench.update(strategy, 128)[1]) / 896
 
 
+def _leaf_pair(bench: Bench) -> float:
+    """Return nanoseconds that a pair takes which a tree does not rule out."""
+    (_, many, of_many), (_, few, of_few) = bench.update("tree", 1024), bench.update("tree", 128)
+    return (many - few) / max(1024 * of_many - 128 * of_few, 1e-9)
+
+
 def _pays(bench: Bench, strategy: str, known: float, building: bool = False) -> Pair:
     """Measure from how many nanoseconds of brute force a row on a strategy is faster."""
     for m in BATCHES:
@@ -106,6 +112,8 @@ CALIBRATIONS: dict[str, Calibration] = {
         ("TREE_BATCH",), lambda b: (b.update("tree", 8)[1], costs.TREE_BATCH), FEW),
     "tree, a centre": Calibration(
         ("tree_pair",), lambda b: (_slope(b, "tree"), costs.tree_pair(b.points)), FEW),
+    "tree, a pair in a leaf": Calibration(
+        ("leaf_pair", "LEAF_ROWS"), lambda b: (_leaf_pair(b), costs.leaf_pair(b.points)), FEW),
     "brute force, a centre": Calibration(
         ("pair", "width_of"), lambda b: (_slope(b, "brute"), costs.pair(*b.rows)), FEW),
     "brute force, a centre, manhattan": Calibration(
@@ -122,13 +130,13 @@ CALIBRATIONS: dict[str, Calibration] = {
                                 costs.PRUNED["vantage"] * 512 * costs.pair(*b.rows)),
         metric="manhattan"),
     **{f"brute force, {m} centres": Calibration(
-        ("STOPPED", "HUNDREDS", "stopped"),
+        ("STOPPED", "HUNDREDS", "FEW_COLUMNS", "stopped"),
         lambda b, m=m: (b.update("brute", m)[1], costs.stopped(*b.rows, m, 1)), MANY)
         for m in (128, 1024)},
     "projected scan, 512 centres": Calibration(
         ("projected_scan",),
         lambda b: (sum(b.update("projected_scan", 512)[:2]),
-                   costs.projected_scan(b.points, 8, 512, 1)), MANY),
+                   costs.projected_scan(b.points, 8, 512, 1, b.left_open(8))), MANY),
     "gemm, 512 centres": Calibration(
         ("gemm",),
         lambda b: (sum(b.update("gemm", 512)[:2]), costs.gemm(b.points, 512, 1)), MANY),
@@ -143,9 +151,8 @@ CALIBRATIONS: dict[str, Calibration] = {
     "variance a projected tree may leave out": Calibration(
         ("PROJECTED_TREE_LEAVES", "PROJECTED_TREE_ENOUGH"),
         lambda b: _explains(b, "projected_tree", costs.PROJECTED_TREE_LEAVES), MANY),
-    "variance a projected scan may leave out": Calibration(
-        ("PROJECTED_SCAN_LEAVES",),
-        lambda b: _explains(b, "projected_scan", costs.PROJECTED_SCAN_LEAVES), MANY),
+    "looking for structure": Calibration(
+        ("PROBE", "probe"), lambda b: (b.probe(), costs.probe(b.points))),
 }
 # fmt: on
 """How every constant is measured; the keys are what the table shows."""

@@ -17,7 +17,7 @@ from kseeds.inputs.fingerprint_kernels import print_words
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import kernel
 from kseeds.runtime.threads import Workers
-from kseeds.simd import columns, interpreted, rows, tables
+from kseeds.simd import columns, interpreted, products, rows, tables, transposed
 
 TERMS = ("square", "abs", "square_of_sum", "max_abs")
 WIDTHS = (1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 40, 64, 100)
@@ -43,7 +43,9 @@ WEIGHTED_SUM = compiled(rows.weighted_sum(), 4)
 COLUMN_SUMS = compiled(columns.column_sums(), 6)
 BOX_SUMS = compiled(columns.box_sums(), 9)
 COMPARE_PAIR = compiled(columns.compare_pair(), 9)
-COLUMN_MINIMA = compiled(tables.column_minima(), 6)
+LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for together in (1, 4)}
+PRODUCTS_WITHIN = compiled(products.products_within(), 6)
+TRANSPOSE_BLOCK = compiled(transposed.transpose_block(), 7)
 KEEP_NEARER = compiled(tables.keep_nearer(), 4)
 LARGEST_OF_LESSER = compiled(tables.largest_of_lesser(), 2)
 GROUP_MINIMA = compiled(columns.group_minima(), 7)
@@ -64,8 +66,8 @@ def test_every_twin_is_compared_here():
     }
     assert twins == {
         "lane_sum", "print_words", "printed_sum_of_squares", "weighted_sum", "column_sums",
-        "box_sums", "compare_pair", "group_minima", "column_minima",
-        "keep_nearer", "largest_of_lesser",
+        "box_sums", "compare_pair", "group_minima", "least_products",
+        "products_within", "transpose_block", "keep_nearer", "largest_of_lesser",
     }  # fmt: skip
 
 
@@ -222,18 +224,61 @@ def test_group_minima(dtype, d, limit):
     assert not least[0].any()
 
 
-@pytest.mark.parametrize("height", [1, 2, 5, 100])
+def products_of(rng, d, height, dtype):
+    """Return whole numbers, whose products are exact however they are summed."""
+    tile = rng.integers(-3, 4, size=(d, COLUMNS)).astype(dtype)
+    factors = rng.integers(-3, 4, size=(height // 4 * d, 4)).astype(dtype)
+    return tile, factors, rng.integers(-9, 10, size=height).astype(dtype)
+
+
+@pytest.mark.parametrize("height", [4, 8, 100])
+@pytest.mark.parametrize("d", [1, 7, 33])
 @both_types
-@pytest.mark.parametrize("kind", ["random", "grid"])
-def test_column_minima(dtype, height, kind):
-    rng = np.random.default_rng(height)
-    table, added = values(rng, (height, 2 * COLUMNS), dtype, kind), values(rng, height, dtype, kind)
-    for first in (0, COLUMNS):
-        mine, twin = ((*np.empty((2, COLUMNS), dtype), np.empty(COLUMNS, np.int32)) for _ in "ab")
-        COLUMN_MINIMA(table, first, added, *mine)
-        interpreted.column_minima(table, first, added, *twin)
-        for found, wanted in zip(mine, twin, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+@pytest.mark.parametrize("together", [1, 4])
+def test_least_products(together, dtype, d, height):
+    problem = products_of(np.random.default_rng(height), d, height, dtype)
+    mine, twin = ((*np.empty((2, COLUMNS), dtype), np.empty(COLUMNS, np.int32)) for _ in "ab")
+    LEAST_PRODUCTS[together](*problem, *mine)
+    interpreted.least_products(together)(*problem, *twin)
+    for found, wanted in zip(mine, twin, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    # Written out once: column 5 and all factors.
+    tile, factors, added = problem
+    entries = [
+        added[k] + sum(tile[j, 5] * factors[k // 4 * d + j, k % 4] for j in range(d))
+        for k in range(height)
+    ]
+    least = min(entries)
+    assert mine[0][5] == least
+    assert mine[2][5] == entries.index(least) // together * together
+
+
+@pytest.mark.parametrize("d", [1, 7, 33])
+@both_types
+def test_products_within(dtype, d):
+    rng = np.random.default_rng(d)
+    tile, factors, added = products_of(rng, d, 12, dtype)
+    for k in (0, 4, 8):
+        for limit in (-1e9, -5.0, 0.0, 1e9):
+            limits = (limit + rng.integers(0, 3, COLUMNS)).astype(dtype)
+            mine, twin = np.empty((2, 4, COLUMNS // LANES), dtype=np.uint16)
+            found = PRODUCTS_WITHIN(tile, factors, added, k, limits, mine)
+            assert found == interpreted.products_within(tile, factors, added, k, limits, twin)
+            assert found == mine.any()
+            np.testing.assert_array_equal(mine, twin)
+            assert limit not in (-1e9, 1e9) or bool(mine.all()) == found == (limit > 0.0)
+
+
+@both_types
+def test_transpose_block(dtype):
+    rng = np.random.default_rng(0)
+    A, rows_ = values(rng, (90, 37), dtype), rng.integers(0, 90, COLUMNS)
+    mine, twin = np.zeros((2, 40, COLUMNS), dtype=dtype)
+    for c, j, place, stride in ((0, 0, 0, 2), (16, 16, 1, 2), (48, 21, 3, 1)):
+        TRANSPOSE_BLOCK(A, rows_, c, j, mine, place, stride)
+        interpreted.transpose_block(A, rows_, c, j, twin, place, stride)
+        np.testing.assert_array_equal(mine, twin)
+        assert mine[place + 4 * stride, c + 2] == A[rows_[c + 2], j + 1]
 
 
 @both_types

@@ -178,9 +178,12 @@ def apart(
         len(values) if rows is None else len(rows), max(1, _ENTRIES // values.shape[1])
     ):
         some = np.arange(lo, hi) if rows is None else rows[lo:hi]
-        mine, others = values[some], centers[labels[some]]
+        mine, others = values.take(some, axis=0), centers.take(labels[some], axis=0)
         if metric.family in _NORMS and not metric.snap(values.dtype):
-            is_apart = (mine != others).any(axis=1)
+            differs = mine != others
+            if not differs.any():  # mostly; asking every row takes several times as long
+                continue
+            is_apart = differs.any(axis=1)
         else:
             is_apart = distances(mine, others, metric).mantissas > 0.0
         found.append(some[is_apart])

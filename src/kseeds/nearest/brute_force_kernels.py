@@ -10,13 +10,15 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import squared_distance
 from kseeds.nearest.state import Rows
 from kseeds.runtime.aligned import aligned
-from kseeds.runtime.block_sizes import COLUMNS, place_of
+from kseeds.runtime.block_sizes import COLUMNS, LANES, place_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.columns import column_sums
 from kseeds.simd.tables import keep_nearer
+from kseeds.simd.transposed import transpose_block
 
 squares = column_sums()
 _keep_nearer = keep_nearer()
+_transpose_block = transpose_block()
 _place_of = inlined(place_of)
 
 
@@ -40,6 +42,21 @@ def new_tile(points: FloatArray) -> Tile:
 
 
 @inlined
+def load_columns(points: Any, rows: Any, count: int, columns: Any) -> None:
+    """Write ``count`` rows, whose numbers are given, as columns; see `place_of`."""
+    d = points.shape[1]
+    full, length = d - d % LANES, d // LANES
+    whole = count - count % LANES if full > 0 else 0
+    for c in range(0, whole, LANES):
+        for block in range(length):
+            _transpose_block(points, rows, c, block * LANES, columns, block, length)
+    for c in range(count):
+        i = rows[c]
+        for j in range(full if c < whole else 0, d):
+            columns[_place_of(j, d), c] = points[i, j]
+
+
+@inlined
 def compare_tile(rows: Rows, centers: Any, first: int, known: int, size: int, tile: Tile) -> int:
     """Compare the first ``size`` rows of a tile with the centres ``first`` to ``known``.
 
@@ -48,15 +65,14 @@ def compare_tile(rows: Rows, centers: Any, first: int, known: int, size: int, ti
     """
     points, columns = rows.points, tile.columns
     sums, squared, labels = tile.sums, tile.squared, tile.labels
-    oldest, pairs, d = known, 0, points.shape[1]
+    oldest, pairs = known, 0
     for c in range(size):
         i = tile.rows[c]
         compared = rows.n_compared[i]
         pairs += known - compared
         oldest = min(oldest, compared)
         squared[c], labels[c] = rows.squared[i], rows.labels[i]
-        for j in range(d):
-            columns[_place_of(j, d), c] = points[i, j]
+    load_columns(points, tile.rows, size, columns)
     for c in range(size, COLUMNS):
         squared[c] = 0.0  # nothing is nearer: columns without a row never ask for more
     for s in range(oldest, known):

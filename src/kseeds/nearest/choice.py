@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
 from kseeds.nearest.projection import Components, Projection, principal_components
+from kseeds.nearest.structure import Sample
 from kseeds.runtime import compile_policy
 from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.memmap import is_mapped
@@ -33,9 +33,33 @@ class Job:
     batches: int = 1
 
     @cached_property
+    def sample(self) -> Sample:
+        """A sample of the rows that tells of their structure."""
+        return Sample(self.points)
+
+    @cached_property
+    def dimension(self) -> float:
+        """About how many dimensions the rows fill."""
+        return self.sample.dimension()
+
+    @cached_property
     def components(self) -> Components:
         """The leading principal components of the rows."""
         return principal_components(self.points, _SCAN_COMPONENTS[-1])
+
+    @cached_property
+    def scan(self) -> tuple[float, int]:
+        """What a projected scan costs, and the best number of components for it."""
+        return min(self._scan_with(count) for count in _SCAN_COMPONENTS if count < self._columns)
+
+    def _scan_with(self, count: int) -> tuple[float, int]:
+        left_open = self.sample.left_open(self.components.directions[:, :count])
+        cost = costs.projected_scan(self.points, count, self.expected, self.batches, left_open)
+        return cost, count
+
+    @property
+    def _columns(self) -> int:
+        return int(self.points.shape[1])
 
 
 def _plain(job: Job) -> Strategy:
@@ -69,7 +93,8 @@ def _projected_tree(job: Job) -> Strategy:
 def _projected_scan(job: Job) -> Strategy:
     from kseeds.nearest.projected_scan import ProjectedScan
 
-    count = _telling(job.components) or min(_SCAN_COMPONENTS[0], job.points.shape[1])
+    few = job.points.shape[1] <= _SCAN_COMPONENTS[0]
+    count = job.points.shape[1] if few else job.scan[1]
     return ProjectedScan(job.points, job.metric, job.workers, job.components.leading(count))
 
 
@@ -146,12 +171,20 @@ def _seconds(job: Job, strategy: str) -> float:
     brute_force = expected * costs.pair(points, metric)
     nanoseconds = {
         "plain": lambda: costs.plain(points, metric, expected, batches),
-        "brute": lambda: brute_force,
-        "tree": lambda: costs.tree(points, expected, batches),
-        "projected_scan": lambda: costs.projected_scan(points, 8, expected, batches),
+        "brute": lambda: costs.stopped(points, metric, expected, batches),
+        "tree": lambda: costs.tree(points, expected, batches, job.dimension),
+        "projected_scan": lambda: job.scan[0],
         "gemm": lambda: costs.gemm(points, expected, batches),
     }.get(strategy, lambda: costs.PRUNED[strategy] * brute_force)()
     return 1e-9 * nanoseconds * len(points) / job.workers.n_threads
+
+
+def without_structure(job: Job, n_centers: int) -> str:
+    """Return what compares a batch of so many centres first, kernels that must compile included."""
+    if job.metric.family is not Family.EUCLIDEAN:
+        return "brute"
+    batch = replace(job, expected=n_centers, batches=1)
+    return min(("brute", "gemm"), key=lambda one: _seconds(batch, one) + _waiting(batch, one))
 
 
 def fastest(job: Job) -> str:
@@ -160,34 +193,21 @@ def fastest(job: Job) -> str:
     brute_force = expected * costs.pair(points, metric)
     if metric.family is not Family.EUCLIDEAN:
         return "vantage" if brute_force >= batches * costs.BATCH_PAYS["vantage"] else "brute"
-    if not _TREE_ROWS <= len(points) < 2**31:
-        return "brute"
     gemm = costs.gemm(points, expected, batches)
-    if is_mapped(points):
-        return "gemm" if gemm < brute_force else "brute"
-    if tree_is_possible(points, metric):
-        return "tree" if costs.tree(points, expected, batches) <= brute_force else "brute"
     stopped = costs.stopped(points, metric, expected, batches)
-    if brute_force >= costs.PROJECTED_TREE_PAYS + 3.0 * costs.components(points):
-        if job.components.unexplained(_TREE_COMPONENTS) <= costs.PROJECTED_TREE_LEAVES:
-            return "projected_tree"
-    else:
-        at_best = costs.projected_scan(points, _SCAN_COMPONENTS[0], expected, batches)
-        if min(gemm, stopped) <= at_best:
-            return "gemm" if gemm < stopped else "brute"
-    count = _telling(job.components)
-    scan = costs.projected_scan(points, count, expected, batches) if count else math.inf
-    if stopped <= min(scan, gemm):
-        return "brute"
-    return "projected_scan" if scan < gemm else "gemm"
-
-
-def _telling(components: Components) -> int:
-    """Return how many components explain most of the variance; 0 if none of a few counts do."""
-    for count in _SCAN_COMPONENTS:
-        if (
-            count < len(components.mean)
-            and components.unexplained(count) <= costs.PROJECTED_SCAN_LEAVES
-        ):
-            return count
-    return 0
+    floor, without = ("gemm", gemm) if gemm < stopped else ("brute", stopped)
+    if not _TREE_ROWS <= len(points) < 2**31 or is_mapped(points):
+        return floor
+    if tree_is_possible(points, metric):
+        # At best a tree is built, and little else: the data is only looked at if that would pay.
+        if without <= costs.tree(points, expected, batches, 0.0) + costs.probe(points):
+            return floor
+        return "tree" if costs.tree(points, expected, batches, job.dimension) < without else floor
+    at_best = costs.projected_scan(points, _SCAN_COMPONENTS[0], expected, batches, 0.0)
+    looking = costs.probe(points) + costs.components(points)
+    if without <= min(at_best, costs.PROJECTED_TREE_PAYS) + 2.0 * looking:
+        return floor
+    unexplained = job.components.unexplained(_TREE_COMPONENTS)
+    if without >= costs.PROJECTED_TREE_PAYS and unexplained <= costs.PROJECTED_TREE_LEAVES:
+        return "projected_tree"
+    return "projected_scan" if job.scan[0] < without else floor

@@ -9,8 +9,6 @@ Costs are per row, or per (row, centre) pair, of points of some shape, precision
 
 from __future__ import annotations
 
-import math
-
 from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.runtime.block_sizes import COLUMNS
 
@@ -24,31 +22,35 @@ SCAN = 1.2
 """A row that a partial refresh only looks at."""
 TREE_BATCH = 10.0
 """A row, when a batch of few centres is compared by a tree."""
+LEAF_ROWS = 192
+"""Rows of a leaf of such a tree, about."""
 BUILD = 35.0
 """A row, when a tree over the points is built, and one coordinate more for each dimension."""
 COMPONENTS = 40_000.0
 """A dimension, when principal components are looked for, whatever the number of rows."""
+PROBE = 2e6
+"""Looking at a sample for structure, whatever the number of rows."""
 STOPPED = (0.85, 0.6)
 """Share of brute force that is left where sums stop at what a row has already, with few centres
 a batch and with hundreds."""
 HUNDREDS = 512
+FEW_COLUMNS = 8
+"""Columns up to which no sum stops."""
 
 BATCH_PAYS = {
     "tree": 10.0,
     "projected_tree": 150.0,
     "projected_scan": 20.0,
-    "gemm": 100.0,
     "vantage": 1000.0,
 }
 """What brute force must take for a row and one batch for a strategy to be used on that batch."""
-PROJECTED_TREE_PAYS = 900.0
+PROJECTED_TREE_PAYS = 450.0
 """The same for all batches of a tree over projections, beside several times what the components
 cost: they may be for nothing."""
 PROJECTED_TREE_LEAVES = 0.1
 """Share of the variance that few components may leave out for a tree over projections to pay."""
 PROJECTED_TREE_ENOUGH = 0.002
 """Share left out below which fewer components will do."""
-PROJECTED_SCAN_LEAVES = 0.2
 USELESS = {
     "tree": 0.25,
     "projected_tree": 0.25,
@@ -86,9 +88,24 @@ def plain(points: FloatArray, metric: Metric, expected: float, batches: int) -> 
     return width_of(points) * (expected * (0.5 + 0.022 * d) + batches * per_batch)
 
 
-def tree(points: FloatArray, expected: float, batches: int) -> float:
-    """Return the cost of a tree over the points, built and used for all centres expected."""
-    return tree_build(points) + batches * TREE_BATCH + expected * tree_pair(points)
+def tree(points: FloatArray, expected: float, batches: int, dimension: float) -> float:
+    """Return the cost of a tree over the points, built and used for all centres expected.
+
+    In D dimensions, a ball that reaches from the middle of a leaf to past its rows and on to their
+    nearest centres holds about (1 + 2ρ)^D centres, ρ^D being those in a leaf; a leaf is compared
+    with up to three times as many, as measured, where density varies.
+    """
+    in_leaf = LEAF_ROWS * expected / len(points)
+    reached = 1.0 + in_leaf
+    if dimension > 0.0:
+        reached = (1.0 + 2.0 * in_leaf ** (1.0 / dimension)) ** dimension
+    pairs = min(expected, 3.0 * reached)
+    return tree_build(points) + batches * TREE_BATCH + pairs * leaf_pair(points)
+
+
+def leaf_pair(points: FloatArray) -> float:
+    """Return the cost of a pair of a row and a centre that its leaf is compared with."""
+    return width_of(points) * (0.15 + 0.06 * _columns(points))
 
 
 def proposal_pair(points: FloatArray, metric: Metric) -> float:
@@ -118,30 +135,41 @@ def tree_pair(points: FloatArray) -> float:
     return width_of(points) * (0.003 + 0.001 * _columns(points))
 
 
+def probe(points: FloatArray) -> float:
+    """Return the cost of looking for structure."""
+    return PROBE / len(points)
+
+
 def components(points: FloatArray) -> float:
     """Return the cost of looking for principal components."""
     return _columns(points) * COMPONENTS / len(points)
 
 
 def stopped(points: FloatArray, metric: Metric, expected: float, batches: int) -> float:
-    """Return the cost of brute force for all centres expected, in many dimensions."""
-    share: float = STOPPED[int(expected >= batches * HUNDREDS)]
-    return share * expected * pair(points, metric) + batches * gather(points, metric)
+    """Return the cost of brute force for all centres expected."""
+    d, share = _columns(points), 1.0
+    if metric.family is not Family.EUCLIDEAN:
+        return expected * pair(points, metric)
+    if d > FEW_COLUMNS:
+        share = STOPPED[int(expected >= batches * HUNDREDS)]
+    return share * expected * pair(points, metric) + batches * width_of(points) * (5.0 + 0.4 * d)
 
 
-def projected_scan(points: FloatArray, count: int, expected: float, batches: int) -> float:
+def projected_scan(
+    points: FloatArray, count: int, expected: float, batches: int, left_open: float
+) -> float:
     """Return the cost of a projected scan along ``count`` components for all centres expected.
 
-    Projecting, all pairs of projections, the few distances they leave open, and the nearest.
+    Projecting, all pairs of projections, the share of distances they leave open, and the nearest.
     """
     d = _columns(points)
-    projecting = d * (0.6 + 0.018 * count) + components(points)
-    pairs = expected * (0.07 + 0.022 * count)
-    left_open = 0.3 * math.sqrt(expected) * 0.18 * d
-    return width_of(points) * (projecting + pairs + left_open + batches * (80.0 + 0.35 * d))
+    projecting = d * (0.6 + 0.018 * count)
+    pairs = expected * (0.15 + 0.035 * count)
+    whole = left_open * expected * (1.0 + 0.18 * d)
+    return width_of(points) * (projecting + pairs + whole + batches * (80.0 + 0.35 * d))
 
 
 def gemm(points: FloatArray, expected: float, batches: int) -> float:
     """Return the cost of matrix products for all centres expected."""
     d = _columns(points)
-    return width_of(points) * (expected * (0.43 + 0.019 * d) + batches * (60.0 + 0.35 * d))
+    return width_of(points) * (expected * (0.045 + 0.02 * d) + batches * (9.0 + 0.5 * d))

@@ -156,7 +156,9 @@ def _compare_by_product(
     if len(doubtful):
         table[every, near] = least
         most = (least + 2.0 * error)[doubtful]
-        at, near = np.nonzero(table[doubtful] <= most[:, None])
+        # Flat, since looking for what is true in two dimensions takes many times as long.
+        entries = np.flatnonzero(table[doubtful] <= most[:, None])
+        at, near = np.divmod(entries, table.shape[1])
         _take(points, factors.centers, doubtful[at], near, first, best, labels)
 
 

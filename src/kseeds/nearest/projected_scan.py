@@ -8,10 +8,15 @@ u the unit roundoff. So a centre whose projection is farther than that cannot be
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray, Metric
-from kseeds.nearest.gemm import norms_about
-from kseeds.nearest.projected_scan_kernels import Projected, scan_rows, workspace
+from kseeds.nearest.projected_scan_kernels import (
+    Projected,
+    scan_rows,
+    squared_distances_to,
+    workspace,
+)
 from kseeds.nearest.projection import Components
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.aligned import Reused
@@ -51,7 +56,7 @@ class ProjectedScan:
         def task(start: int, stop: int) -> None:
             rows = points[start:stop]
             self._projected[start:stop] = self._projection_of(rows)
-            self._norms[start:stop] = norms_about(rows, self._mean)
+            self._norms[start:stop] = _norms_about(rows, self._mean)
 
         with one_blas_thread():
             workers.over_blocks(task, n, _TASK_ROWS)
@@ -66,7 +71,7 @@ class ProjectedScan:
         m, r = len(centers), self._projected.shape[1]
         columns = np.full((r, -(-m // LANES) * LANES), np.inf, dtype=centers.dtype)
         columns[:, :m] = self._projection_of(centers).T
-        radius = float(norms_about(centers, self._mean).max())
+        radius = float(_norms_about(centers, self._mean).max())
         slack = self._error * (self._norms + radius)
         projected = Projected(self._projected, columns, slack, self._metric.relative)
         spaces = Reused(lambda: workspace(projected))
@@ -83,3 +88,10 @@ class ProjectedScan:
         rows = rows_for(m * (0.1 + 0.025 * r + 0.2 * centers.shape[1]), most=_TASK_ROWS)
         computed = sum(workers.over_blocks(task, len(self._points), rows))
         return Counts(computed, 0, computed)
+
+
+def _norms_about(rows: FloatArray, mean: FloatArray) -> npt.NDArray[np.float64]:
+    """Return the distances of the rows to ``mean``, a single row."""
+    squared = np.empty(len(rows))
+    squared_distances_to(np.ascontiguousarray(rows), mean, squared)
+    return np.sqrt(squared)

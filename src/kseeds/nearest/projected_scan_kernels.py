@@ -63,6 +63,13 @@ def workspace(projected: Projected) -> Workspace:
     return Workspace(tile, table, group_leasts, leasts, limits, groups, waiting)
 
 
+@kernel
+def squared_distances_to(rows: Any, mean: Any, out: Any) -> None:
+    """Write the squared distances of the rows to ``mean``, a single row."""
+    for b in range(rows.shape[0]):
+        out[b] = sum_of_squares(rows, b, mean, 0)
+
+
 @inlined
 def _set_limit(limits: Any, c: int, squared: float, relative: float, slack: float) -> None:
     """Set the distance of projections up to which a centre may be as near as ``squared``."""

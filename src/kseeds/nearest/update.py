@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from kseeds.distances.metrics import Family, FloatArray
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
-from kseeds.nearest.choice import ANY_METRIC, BUILDERS, Job, choose, possible
+from kseeds.nearest.choice import ANY_METRIC, BUILDERS, Job, choose, possible, without_structure
 from kseeds.nearest.state import NOTHING, Counts, Nearest
 from kseeds.runtime import compile_policy
 
@@ -47,7 +47,7 @@ class NearestUpdater:
         if len(centers):
             name = self._strategy_for(len(centers))
             with self._noted(name):
-                counts = self._built(name).update(nearest, centers, first, self._job.workers)
+                counts = self.built(name).update(nearest, centers, first, self._job.workers)
             if name == self.strategy:
                 self._judge(counts, len(centers))
         # Not before the work is done: whoever is interrupted may try again, since comparing with
@@ -64,19 +64,20 @@ class NearestUpdater:
         sets = [one for one in costs.BATCH_PAYS if is_euclidean or one in ANY_METRIC]
         return compile_policy.in_place_of([*sets, "brute"], dtype)
 
-    def _built(self, strategy: str) -> Strategy:
+    def built(self, strategy: str) -> Strategy:
         """Return a strategy, built when it is first asked for."""
         if strategy not in self._strategies:
             self._strategies[strategy] = BUILDERS[strategy](self._job)
         return self._strategies[strategy]
 
     def _strategy_for(self, n_centers: int) -> str:
-        """Return brute force for a batch that is not worth more."""
+        """Return what needs no structure for a batch that is not worth more."""
         if self._is_forced or self.strategy not in costs.BATCH_PAYS:
             return self.strategy
         batch = n_centers * costs.pair(self._job.points, self._job.metric)
-        is_worth_it = self._is_useful and batch >= costs.BATCH_PAYS[self.strategy]
-        return self.strategy if is_worth_it else "brute"
+        if self._is_useful and batch >= costs.BATCH_PAYS[self.strategy]:
+            return self.strategy
+        return without_structure(self._job, n_centers)
 
     def _judge(self, counts: Counts, n_centers: int) -> None:
         """Give up a strategy that could rule out too little: the data has no structure."""

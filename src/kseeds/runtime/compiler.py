@@ -46,7 +46,7 @@ if on_main_thread():
     # that goes on while Python ends makes it forget why it ends, so it gets most of a second.
     elsewhere(_load, threading.Event(), patience=0.8)
 
-import llvmlite  # noqa: E402
+import llvmlite.binding  # noqa: E402
 import numba  # noqa: E402
 from llvmlite import ir  # noqa: E402
 from numba.core import cgutils, event, types  # noqa: E402
@@ -56,12 +56,18 @@ from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
-__all__ = ["JIT_DISABLED", "caller", "cgutils", "inlined", "intrinsic", "ir", "kernel", "types"]
+__all__ = [
+    "JIT_DISABLED", "WIDE_REGISTERS", "caller", "cgutils", "inlined", "intrinsic", "ir", "kernel",
+    "types",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
+
+WIDE_REGISTERS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f", False))
+"""Whether the machine has 32 registers of 64 bytes; code for them runs elsewhere, but slowly."""
 
 
 _OPTIONS = {"nogil": True, "_nrt": False}

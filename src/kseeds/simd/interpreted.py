@@ -88,6 +88,13 @@ def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bo
     return bool((out < limits).any())
 
 
+def transpose_block(A: Any, rows: Any, c: int, j: int, T: Any, place: int, stride: int) -> None:
+    """See `kseeds.simd.transposed.transpose_block`."""
+    for lane in range(LANES):
+        number = lane % 4 * 4 + lane // 4
+        T[place + number * stride, c : c + LANES] = A[rows[c : c + LANES], j + lane]
+
+
 def compare_pair(
     A: Any, i: int, k: int, T: Any, first: int, number_i: int, number_k: int, best: Any, near: Any
 ) -> None:
@@ -108,14 +115,36 @@ def group_minima(tile: Any, T: Any, first: int, limits: Any, all: Any, least: An
     all[g * LANES : (g + 1) * LANES], least[g] = totals, totals.min(axis=0)
 
 
-def column_minima(table: Any, first: int, added: Any, least: Any, next_least: Any, at: Any) -> None:
-    """See `kseeds.simd.tables.column_minima`."""
+def _products(tile: Any, factors: Any, added: Any) -> Any:
+    groups = factors.reshape(-1, len(tile), factors.shape[1])
     with _silent():
-        entries = table[:, first : first + COLUMNS] + added[:, None]
-    at[:] = entries.argmin(axis=0)
-    least[:] = entries[at, np.arange(COLUMNS)]
-    entries[at, np.arange(COLUMNS)] = np.inf
-    next_least[:] = entries.min(axis=0)
+        return groups.swapaxes(1, 2).reshape(-1, len(tile)) @ tile + added[:, None]
+
+
+def least_products(together: int) -> Callable[..., Any]:
+    """See `kseeds.simd.products.least_products`."""
+
+    def interpreted(
+        tile: Any, factors: Any, added: Any, least: Any, next_least: Any, at: Any
+    ) -> None:
+        entries = _products(tile, factors, added)
+        entries = entries.reshape(-1, together, COLUMNS).min(axis=1)
+        first = entries.argmin(axis=0)
+        at[:], least[:] = together * first, entries[first, np.arange(COLUMNS)]
+        entries[first, np.arange(COLUMNS)] = np.inf
+        next_least[:] = entries.min(axis=0)
+
+    return interpreted
+
+
+def products_within(tile: Any, factors: Any, added: Any, k: int, limits: Any, within: Any) -> bool:
+    """See `kseeds.simd.products.products_within`."""
+    d, abreast = len(tile), factors.shape[1]
+    part = slice(k // abreast * d, (k // abreast + 1) * d)
+    is_within = _products(tile, factors[part], added[k : k + abreast]) <= limits
+    bits = is_within.reshape(abreast, -1, LANES) << np.arange(LANES)
+    within[:] = bits.sum(axis=2).astype(within.dtype)
+    return bool(is_within.any())
 
 
 def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:

@@ -11,64 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kseeds.runtime.block_sizes import COLUMNS, LANES
-from kseeds.runtime.compiler import JIT_DISABLED, cgutils, intrinsic, ir, types
+from kseeds.runtime.compiler import JIT_DISABLED, intrinsic, ir, types
 from kseeds.simd import interpreted
 from kseeds.simd.instructions import INDEX, Vectors
-
-
-def column_minima() -> Callable[..., Any]:
-    """Return a kernel function ``f(table, first, added, least, next_least, at)``.
-
-    For column ``first + c`` of the table, ``added[k]`` added to its row k: ``least[c]`` becomes the
-    least entry, ``at[c]`` the first row that has it, and ``next_least[c]`` the least of all other
-    entries, infinity if there are none. All stays in registers: a table is read once.
-    """
-    if JIT_DISABLED:
-        return interpreted.column_minima
-
-    @intrinsic
-    def compiled(
-        typingctx: Any, table: Any, first: Any, added: Any, least: Any, next_least: Any, at: Any
-    ) -> Any:
-        result = types.void(table, types.intp, added, least, next_least, at)
-        return result, _emit_column_minima
-
-    return compiled
-
-
-def _emit_column_minima(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    vectors = Vectors(sig.args[0].dtype, context, builder)
-    numbers = Vectors(types.int32, context, builder)
-    table, added, least, next_least, at = (
-        context.make_array(sig.args[place])(context, builder, args[place])
-        for place in (0, 2, 3, 4, 5)
-    )
-    height, width = (builder.extract_value(table.shape, axis) for axis in (0, 1))
-    infinite = ir.Constant(vectors.kind, [float("inf")] * LANES)
-    parts = range(COLUMNS // LANES)
-    leasts, nexts = (
-        [cgutils.alloca_once_value(builder, infinite) for _ in parts] for _ in range(2)
-    )
-    rows = [cgutils.alloca_once_value(builder, numbers.zeros) for _ in parts]
-    with cgutils.for_range_slice(builder, INDEX(0), height, INDEX(1), INDEX) as (k, _):
-        shift = vectors.spread(builder.load(builder.gep(added.data, [k])))
-        row = numbers.spread(builder.trunc(k, ir.IntType(32)))
-        start = builder.add(builder.mul(k, width), args[1])
-        for part in parts:
-            entry = vectors.load(table.data, builder.add(start, INDEX(part * LANES)))
-            value, so_far = builder.fadd(entry, shift), builder.load(leasts[part])
-            is_less = builder.fcmp_ordered("<", value, so_far)
-            # The larger of the two is out of the running for the least, but not for the next.
-            beaten = builder.select(is_less, so_far, value)
-            builder.store(vectors.smaller(beaten, builder.load(nexts[part])), nexts[part])
-            builder.store(builder.select(is_less, value, so_far), leasts[part])
-            builder.store(builder.select(is_less, row, builder.load(rows[part])), rows[part])
-    for part in parts:
-        place = INDEX(part * LANES)
-        vectors.store(builder.load(leasts[part]), least.data, place)
-        vectors.store(builder.load(nexts[part]), next_least.data, place)
-        numbers.store(builder.load(rows[part]), at.data, place)
-    return context.get_dummy_value()
 
 
 def keep_nearer() -> Callable[..., Any]:

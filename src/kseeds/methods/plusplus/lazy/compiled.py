@@ -172,7 +172,7 @@ class Compiled:
         # All refreshes that are to come, which are several: see `forecast`.
         rows = 1e-9 * len(points) / self._workers.n_threads
         brute = state.wanted * rows * costs.pair(points, metric)
-        tree = rows * costs.tree(points, state.wanted, 1)
+        tree = rows * (costs.tree_build(points) + state.wanted * costs.tree_pair(points))
         return compile_policy.pays("tree", points.dtype, brute, tree)
 
 

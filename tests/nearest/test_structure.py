@@ -1,0 +1,56 @@
+"""The probe for structure, and that the choice heeds it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kseeds.inputs import prepare_points
+from kseeds.nearest.choice import Job, fastest
+from kseeds.nearest.projection import principal_components
+from kseeds.nearest.structure import Sample
+from kseeds.runtime.threads import Workers
+
+
+@pytest.mark.parametrize("filled", [1, 2, 4])
+def test_dimension_is_that_of_the_subspace_that_is_filled(filled):
+    rng = np.random.default_rng(filled)
+    X = rng.random((20_000, filled)) @ rng.normal(size=(filled, 6))
+    assert 0.7 * filled <= Sample(X).dimension() <= 1.3 * filled
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (5, 4)])
+def test_tiny_or_constant_data_has_no_structure_to_speak_of(shape):
+    assert Sample(np.ones(shape)).dimension() in (0.0, np.inf)
+
+
+def test_projections_leave_little_open_where_the_data_is_flat_and_all_where_it_is_not():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(5000, 4)) @ rng.normal(size=(4, 60))
+    noise = rng.normal(size=(5000, 60))
+    shares = [Sample(X).left_open(principal_components(X).directions[:, :8]) for X in (flat, noise)]
+    assert shares[0] < 0.01
+    assert shares[1] > 0.5
+
+
+def chosen(X, m):
+    prepared = prepare_points(X, "euclidean")
+    with Workers(1) as workers:
+        return fastest(Job(prepared.points, prepared.metric, workers, m))
+
+
+def test_trees_and_projections_are_for_data_with_structure():
+    rng = np.random.default_rng(0)
+    assert chosen(rng.random((100_000, 2)), 2048) == "tree"
+    assert chosen(rng.normal(size=(100_000, 8)), 512) == "gemm"
+    assert chosen(rng.normal(size=(20_000, 100)), 2048) == "gemm"
+    low = rng.normal(size=(20_000, 20)) @ rng.normal(size=(20, 300))
+    assert chosen(low, 2048) == "projected_scan"
+    assert chosen(rng.normal(size=(20_000, 3)) @ rng.normal(size=(3, 60)), 2048) == "projected_tree"
+
+
+def test_few_centres_are_compared_without_looking_at_the_data(monkeypatch):
+    monkeypatch.setattr(Job, "sample", property(lambda _: pytest.fail("looked")))
+    monkeypatch.setattr(Job, "components", property(lambda _: pytest.fail("looked")))
+    for d in (2, 8, 60, 300):
+        assert chosen(np.random.default_rng(0).normal(size=(10_000, d)), 16) in ("gemm", "brute")
