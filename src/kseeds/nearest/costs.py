@@ -83,9 +83,8 @@ def plain(points: FloatArray, metric: Metric, expected: float, batches: int) -> 
     d = _columns(points)
     if metric.family is not Family.EUCLIDEAN:
         return PLAIN_OTHER * expected * d
-    # The table twice, its least entries, and the few distances.
-    per_batch = 60.0 + 3.0 * d + 40.0
-    return width_of(points) * (expected * (0.5 + 0.022 * d) + batches * per_batch)
+    # The table, its two least entries, and the few distances.
+    return width_of(points) * (expected * (0.9 + 0.025 * d) + batches * (120.0 + 5.5 * d))
 
 
 def tree(points: FloatArray, expected: float, batches: int, dimension: float) -> float:

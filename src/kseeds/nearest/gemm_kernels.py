@@ -134,7 +134,8 @@ def settle_rows(
     Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the lowest
     number. Returns how many distances of whole rows were computed.
     """
-    computed, doubts, norms, limits = 0, 0, space.norms, space.limits
+    computed, norms, limits = 0, space.norms, space.limits
+    doubts = np.int64(0)  # a plain 0 would have `_settle_doubts` compiled for 0 as well
     m = centers.shape[0]
     together = ABREAST if m >= _MANY_CENTERS and points.shape[1] < _FEW_COLUMNS else 1
     for low in range(start, stop, COLUMNS):
@@ -156,9 +157,8 @@ def settle_rows(
             i, norm = low + c, norms[c]
             if space.least[c] > _limit(products, norm, squared[i]):
                 continue
-            near = space.at[c]
-            exact = sum_of_squares(points, i, centers, near)
-            for k in range(near + 1, near + together if near + together < m else m):
+            near, exact = 0, points.dtype.type(np.inf)
+            for k in range(space.at[c], min(space.at[c] + together, m)):
                 another = sum_of_squares(points, i, centers, k)
                 if another < exact:
                     exact, near = another, k

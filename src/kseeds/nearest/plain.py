@@ -20,9 +20,10 @@ from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
 from kseeds.simd.lane_order import lane_sum
 
-_ENTRIES = 1 << 17
-"""Entries of a table: few enough for the cache."""
-_MOST_ROWS = 2048
+_ENTRIES = 1 << 20
+"""Entries of a table: few enough for a cache, and so many that threads, which take turns between
+any two operations of NumPy, work side by side."""
+_MOST_ROWS = 8192
 _CENTERS = 2048
 _FEW_ENTRIES = 1 << 12
 """Pairs up to which preparing a product costs more than it saves, in few dimensions."""

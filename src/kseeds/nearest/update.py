@@ -61,8 +61,8 @@ class NearestUpdater:
         if strategy != "plain":
             return compile_policy.using(strategy, dtype)
         is_euclidean = self._job.metric.family is Family.EUCLIDEAN
-        sets = [one for one in costs.BATCH_PAYS if is_euclidean or one in ANY_METRIC]
-        return compile_policy.in_place_of([*sets, "brute"], dtype)
+        sets = [one for one in BUILDERS if is_euclidean or one in ANY_METRIC]
+        return compile_policy.in_place_of(sets[1:], dtype)
 
     def built(self, strategy: str) -> Strategy:
         """Return a strategy, built when it is first asked for."""

@@ -24,9 +24,9 @@ LOADING = 0.5
 FROM_DISK = 0.15
 """Seconds to load a set that is kept on disk."""
 COMPILING = {
-    "brute": 0.6,
+    "brute": 0.8,
     "fingerprint": 0.3,
-    "gemm": 0.6,
+    "gemm": 2.2,
     "lazy": 2.8,
     "projected_scan": 1.8,
     "projected_tree": 4.5,
