@@ -368,10 +368,10 @@ def _draw_by_small_masses(driver: Driver, missing: int) -> Rows:
     """Draw among the rows whose squared distances underflow, though they are not at a centre."""
     plan, centers = driver.plan, driver.plan.exact(driver.values)
     rows = _concatenated(driver.ask(partition.rows_off_centers, (plan, centers)))
-    drawn = draw_by_small_masses(
+    drawn, distances = draw_by_small_masses(
         plan.exact(rows.values), rows.scores, centers, plan.metric, missing, plan.stream
     )
-    driver.work.distances += len(rows.rows) * (len(centers) + len(drawn))
+    driver.work.distances += distances
     driver.add(rows.values[drawn])
     return rows.rows[drawn]
 

@@ -19,6 +19,7 @@ _COMMON = (
 )  # fmt: skip
 KEYWORDS: dict[str, Collection[str]] = {
     "kmeans_plusplus": _COMMON,
+    "greedy_kmeans_plusplus": ("n_local_trials", *_COMMON),
     "kmeans_parallel": ("oversampling", "rounds", *_COMMON),
 }
 """The keywords of the public functions; `with_hints` adds those of the functions it decorates."""
@@ -37,6 +38,8 @@ _ALIASES = {
     "init": "initial_centers",
     "centers": "initial_centers",
     "oversampling_factor": "oversampling",
+    "n_trials": "n_local_trials",
+    "trials": "n_local_trials",
     "distance": "metric",
     "method": "algorithm",
     "verbose": "progress",

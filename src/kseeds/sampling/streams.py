@@ -48,6 +48,8 @@ class Purpose(IntEnum):
     """The draws of the k-means++ over all rows, if there are fewer than k candidates."""
     PROPOSAL = 6
     """The proposals of lazy k-means++: batches of draws and of acceptance thresholds."""
+    GREEDY = 9
+    """The candidates of the steps of greedy k-means++."""
     SMALL = 8
     """The draws among rows whose mass w·α² is too small for ordinary arithmetic."""
     FILL = 5
