@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kseeds.version import __version__
 
 if TYPE_CHECKING:
-    from kseeds.api import kmeans_parallel, kmeans_plusplus
+    from kseeds.api import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
     from kseeds.assignment import assign
     from kseeds.errors import FewerDistinctPointsWarning
     from kseeds.results import Assignment, DistributedSeeding, Seeding, Work
@@ -29,6 +29,7 @@ __all__ = [
     "Work",
     "__version__",
     "assign",
+    "greedy_kmeans_plusplus",
     "kmeans_parallel",
     "kmeans_plusplus",
     "warmup",
@@ -44,6 +45,7 @@ _HOMES = {
     "Warmed": "kseeds.warming",
     "Work": "kseeds.results",
     "assign": "kseeds.assignment",
+    "greedy_kmeans_plusplus": "kseeds.api",
     "kmeans_parallel": "kseeds.api",
     "kmeans_plusplus": "kseeds.api",
     "warmup": "kseeds.warming",

@@ -60,6 +60,13 @@ PLUSPLUS = Law(
         "rounds": "kseeds.distributed.in_memory",
     },
 )
+GREEDY = Law(
+    "greedy k-means++",
+    "greedy_kmeans_plusplus",
+    {
+        "naive": "kseeds.methods.greedy.naive",
+    },
+)
 PARALLEL = Law(
     "k-means||",
     "kmeans_parallel",
@@ -69,4 +76,4 @@ PARALLEL = Law(
         "paper": "kseeds.methods.parallel.paper",
     },
 )
-LAWS = {law.function: law for law in (PLUSPLUS, PARALLEL)}
+LAWS = {law.function: law for law in (PLUSPLUS, GREEDY, PARALLEL)}

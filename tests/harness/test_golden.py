@@ -85,6 +85,18 @@ GOLDEN = [
     ),
     (
         (
+            "greedy_kmeans_plusplus(auto)",
+            "greedy_kmeans_plusplus(naive)",
+        ),
+        [
+            [8529, 8501, 4739, 821, 8782, 108, 1697, 1872, 7822],
+            [8529, 7784, 3503, 8815, 8795, 4744],
+            [10, 399, 380, 366, 132, 7],
+            [26, 69, 32, 48],
+        ],
+    ),
+    (
+        (
             "kmeans_parallel(auto)",
             "kmeans_parallel(fast)",
             "kmeans_parallel(fast,strategy=plain)",

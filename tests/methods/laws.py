@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import compress, product
-from math import prod
+from math import log, prod
 
 import numpy as np
 from scipy import stats
@@ -44,6 +44,12 @@ def masses(
     return [0.0 if m < 1e-20 else m for m in mass]  # a rounded zero
 
 
+def first_drawn(drawn: Sequence[int], gains: Sequence[float]) -> int:
+    """Return the candidate that wins a step of greedy k-means++: of equal ones the first drawn."""
+    best = max(gains[i] for i in drawn)
+    return next(i for i in drawn if gains[i] >= best * (1.0 - 2e-6))
+
+
 def plusplus_law(
     points: Sequence,
     weights: Sequence[float],
@@ -67,6 +73,37 @@ def plusplus_law(
     return law
 
 
+def greedy_law(
+    points: Sequence,
+    weights: Sequence[float],
+    k: int,
+    distance: Distance = euclidean,
+    initial_centers: Sequence = (),
+    n_local_trials: int | None = None,
+    first_of: Callable[[Sequence[int], Sequence[float]], int] = first_drawn,
+) -> Law:
+    """Return the probability of every sequence of k seeds of greedy k-means++."""
+    trials = n_local_trials or 2 + int(log(k))
+    law: Law = {(): 1.0}
+    for _ in range(k):
+        longer: Law = defaultdict(float)
+        for seeds, probability in law.items():
+            centers = [*initial_centers, *(points[s] for s in seeds)]
+            mass = masses(points, weights, centers, distance)
+            draws = trials if centers else 1  # the first seed is drawn by weight
+            if sum(mass) == 0.0:  # the distinct points ran out: rows by weight, none twice
+                mass, draws = [0.0 if i in seeds else w for i, w in enumerate(weights)], 1
+            left = [sum(masses(points, weights, [*centers, p], distance)) for p in points]
+            gains = [sum(mass) - potential for potential in left]
+            chance = [m / sum(mass) for m in mass]
+            for drawn in product([i for i, m in enumerate(mass) if m > 0.0], repeat=draws):
+                p = prod(chance[i] for i in drawn)
+                seed = drawn[0] if draws == 1 else first_of(drawn, gains)
+                longer[(*seeds, seed)] += probability * p
+        law = longer
+    return law
+
+
 def parallel_law(
     points: Sequence,
     weights: Sequence[float],
@@ -74,6 +111,7 @@ def parallel_law(
     distance: Distance = euclidean,
     oversampling: float = 2.0,
     rounds: int = 5,
+    reduction: str = "k-means++",
 ) -> Law:
     """Return the probability of every sequence of k seeds of k-means||."""
     rows = range(len(points))
@@ -90,7 +128,9 @@ def parallel_law(
                 if p > 0.0:
                     more[(*taken, *compress(rows, takes))] += probability * p
         candidates = more
-    # Weighted by the rows nearest to them, the candidates are reduced to k seeds by k-means++.
+    # Weighted by the rows nearest to them, the candidates are reduced to k seeds by greedy
+    # k-means++; with one trial it is k-means++.
+    trials = {"k-means++": 1, "greedy": 2 + int(log(k))}[reduction]
     law: Law = defaultdict(float)
     for taken, probability in candidates.items():
         places = [points[c] for c in taken]
@@ -99,11 +139,12 @@ def parallel_law(
             apart = [distance(points[i], place) for place in places]
             members[taken.index(i) if i in taken else apart.index(min(apart))] += weights[i]
         distinct = len({tuple(place) for place in places})
-        for picks, p in plusplus_law(places, members, min(k, distinct), distance).items():
+        reduced = greedy_law(places, members, min(k, distinct), distance, n_local_trials=trials)
+        for picks, p in reduced.items():
             seeds = tuple(taken[pick] for pick in picks)
             # Too few distinct candidates: all rows are drawn from, around the seeds so far.
             around = [points[s] for s in seeds]
-            rest = plusplus_law(points, weights, k - len(seeds), distance, around)
+            rest = greedy_law(points, weights, k - len(seeds), distance, around, trials)
             for others, q in rest.items():
                 law[seeds + others] += probability * p * q
     return dict(law)

@@ -140,15 +140,20 @@ def _unscaled(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray
 
 
 def scaled_masses(
-    lengths: Lengths, weights: npt.NDArray[np.float64] | None
+    lengths: Lengths, weights: npt.NDArray[np.float64] | None, exponent: int | None = None
 ) -> tuple[npt.NDArray[np.float64], int]:
-    """Return w·d² divided by a power of two, so that the largest is about 1, and its exponent."""
+    """Return w·d² divided by a power of two, so that the largest is about 1, and its exponent.
+
+    Or divided by the power of two that has the given ``exponent``, of masses that are no smaller.
+    """
     masses, exponents = lengths.mantissas * lengths.mantissas, 2 * lengths.exponents
     if weights is not None:
         mantissas, more = np.frexp(weights)
         masses, exponents = masses * mantissas, exponents + more
     positive = masses > 0.0
-    largest = int(exponents[positive].max()) if positive.any() else 0
+    largest = exponent
+    if largest is None:
+        largest = int(exponents[positive].max()) if positive.any() else 0
     shift = np.clip(np.where(positive, exponents - largest, 0), -1100, 0)
     return np.ldexp(masses, shift), largest
 

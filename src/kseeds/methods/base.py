@@ -22,13 +22,15 @@ class Draw:
     """What a method returns: the rows it drew, its work, and what it knows of the others.
 
     Fewer rows than were asked for are what a method draws while Σ w·α² is large enough for its
-    arithmetic; `kseeds.methods.completion` draws the rest.
+    arithmetic; `kseeds.methods.completion` draws the rest, with so many ``trials`` per step:
+    one for k-means++, several for greedy k-means++.
     """
 
     indices: npt.NDArray[np.int64]
     work: Work
     nearest: Nearest | None = None
     fingerprint: Fingerprint | None = None
+    trials: int = 1
 
 
 @dataclass(frozen=True)

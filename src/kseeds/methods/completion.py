@@ -3,8 +3,8 @@
 Either the distinct points have run out, or the rest differ by so little, or weigh so little,
 beside what was drawn before that squares, products or sums underflow. The first is common (more
 seeds wanted than there are distinct points), the second is not; both end here. Whatever can be
-told apart is drawn by the law of k-means++, with masses whose exponents are kept separately; then
-rows are drawn by weight, with a warning.
+told apart is drawn by the law of k-means++, or of greedy k-means++, with masses whose exponents are
+kept separately; then rows are drawn by weight, with a warning.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 from kseeds.distances import underflow
 from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.underflow import Lengths
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.problem import Problem
 from kseeds.inputs.weights import Weights
 from kseeds.methods.base import Draw
+from kseeds.methods.greedy.rule import winner
 from kseeds.nearest.finish import exact_centers, nearest_of_all
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clocks import first_clocks
@@ -33,8 +35,11 @@ def draw_by_small_masses(
     metric: Metric,
     wanted: int,
     stream: Stream,
-) -> npt.NDArray[np.int64]:
+    trials: int = 1,
+) -> tuple[npt.NDArray[np.int64], int]:
     """Draw up to ``wanted`` of a few rows by k-means++, given centres; fewer if the rest coincide.
+
+    Returns them, and how many distances were computed.
 
     Parameters
     ----------
@@ -50,22 +55,37 @@ def draw_by_small_masses(
         How many rows to draw.
     stream : Stream
         The randomness of the call.
+    trials : int
+        Candidates per step: the best of several by greedy k-means++.
     """
-    uniforms = stream.uniforms(Purpose.SMALL, 0, 0, wanted)
+    uniforms = stream.uniforms(Purpose.SMALL, 0, 0, wanted * trials).reshape(wanted, trials)
     _, gaps = underflow.nearest(points, centers, metric)
+    compared = len(centers)
     drawn: list[int] = []
     while len(drawn) < wanted:
-        mass, _ = underflow.scaled_masses(gaps, weights)
+        mass, exponent = underflow.scaled_masses(gaps, weights)
         reached = np.cumsum(mass)
         if len(mass) == 0 or reached[-1] == 0.0:
             break
-        target = uniforms[len(drawn)] * reached[-1]
-        row = int(np.searchsorted(reached, target, side="right"))
-        row = min(row, int(np.flatnonzero(mass)[-1]))  # rounding may lead past the last
-        drawn.append(row)
-        found = underflow.distances(points, points[row], metric)
-        gaps.put(found.less_than(gaps), found)
-    return np.array(drawn, dtype=np.int64)
+        rows = np.searchsorted(reached, uniforms[len(drawn)] * reached[-1], side="right")
+        rows = np.minimum(rows, np.flatnonzero(mass)[-1])  # rounding may lead past the last
+        candidates = list(dict.fromkeys(rows.tolist()))
+        columns = [_closer(points, gaps, row, metric) for row in candidates]
+        at, compared = 0, compared + len(candidates)
+        if trials > 1:
+            left = [underflow.scaled_masses(column, weights, exponent)[0] for column in columns]
+            at = winner([float((mass - each).sum()) for each in left])
+        drawn.append(candidates[at])
+        gaps = columns[at]
+    return np.array(drawn, dtype=np.int64), len(points) * compared
+
+
+def _closer(points: FloatArray, gaps: Lengths, row: int, metric: Metric) -> Lengths:
+    """Return the distances of rows to their nearest centre, with one of them as a centre, too."""
+    found = underflow.distances(points, points[row], metric)
+    closer = Lengths(gaps.mantissas.copy(), gaps.exponents.copy())
+    closer.put(found.less_than(gaps), found)
+    return closer
 
 
 def complete(
@@ -88,15 +108,16 @@ def complete(
     exact = weights.exact
     if exact is not None:
         rows = rows[exact[rows] > 0.0]
-    places = draw_by_small_masses(
+    places, distances = draw_by_small_masses(
         values[rows],
         None if exact is None else exact[rows],
         centers,
         metric,
         missing,
         problem.stream,
+        drawn.trials,
     )
-    drawn.work.distances += len(rows) * (len(centers) + len(places))
+    drawn.work.distances += distances
     indices = np.concatenate([indices, rows[places]])
     if len(indices) == problem.n_clusters:
         return indices

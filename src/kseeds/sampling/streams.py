@@ -48,6 +48,8 @@ class Purpose(IntEnum):
     """The draws of the k-means++ over all rows, if there are fewer than k candidates."""
     PROPOSAL = 6
     """The proposals of lazy k-means++: batches of draws and of acceptance thresholds."""
+    GREEDY = 9
+    """The candidates of the steps of greedy k-means++."""
     SMALL = 8
     """The draws among rows whose mass w·α² is too small for ordinary arithmetic."""
     FILL = 5
@@ -144,6 +146,21 @@ class Stream:
         """Return a function ``f(count)`` that returns the next ``count`` of the `uniforms`."""
         generator = self._generator(purpose, round_, 0)
         return lambda count: _uniforms(generator, count)
+
+    def by_round(self, purpose: Purpose) -> Callable[[int, int], Float64Array]:
+        """Return a function ``f(round_, count)``: the first ``count`` of the `uniforms` of a round.
+
+        For many rounds of few draws: making a generator for each would cost more than they.
+        """
+        philox = self._philox(purpose, 0, 0)
+        generator, state = np.random.Generator(philox), philox.state
+
+        def first_of_round(round_: int, count: int) -> Float64Array:
+            state["state"]["counter"][1] = round_
+            philox.state = state
+            return _uniforms(generator, count)
+
+        return first_of_round
 
     def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Generator:
         return np.random.Generator(self._philox(purpose, round_, block))

@@ -1,27 +1,15 @@
-"""Weighted draws: float64 sums of blocks of rows under a binary tree of sums.
-
-Row i has mass w_i·q_i. Leaf b of the tree is the mass of rows 64·b to 64·b + 63; a changed
-block is summed again, never decremented, so nothing cancels. Node t has the children 2t and
-2t + 1; the leaves start at ``len(sums) // 2``.
-"""
+"""The compiled form of `kseeds.sampling.sum_tree`, which describes the tree; the same bits."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from kseeds.runtime.block_sizes import BLOCK
 from kseeds.runtime.compiler import inlined, kernel
+from kseeds.sampling.sum_tree import Masses
 from kseeds.simd.rows import weighted_sum
 
 mass_of = weighted_sum()
-
-
-class Masses(NamedTuple):
-    """Bounds q of the rows, their weights (none for ones), and the tree of sums of w·q."""
-
-    bounds: Any
-    weights: Any
-    sums: Any
 
 
 @inlined

@@ -19,7 +19,7 @@ from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES
 from kseeds.runtime.threads import Workers, rows_for
-from kseeds.sampling.sum_tree_kernels import Masses, draw_rows, sum_blocks, sum_inner
+from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
 
 if TYPE_CHECKING:
     from kseeds.nearest.point_tree import PointTree
@@ -48,7 +48,7 @@ class Compiled:
 
     def first_pass(self, state: State) -> None:
         """Compare every row with the first centre; make the tree of sums and the fingerprint."""
-        points, masses, family = state.rows.points, _masses(state), state.metric.kernel_family
+        points, masses, family = state.rows.points, state.masses, state.metric.kernel_family
         values, factors = points.view(np.uint32).reshape(-1), factors_for(points)
         prints = np.empty(-(-len(points) // BLOCK), dtype=np.uint32)
 
@@ -74,7 +74,7 @@ class Compiled:
         counts = np.array([0.0, 0.0, 0.0, state.spent, state.proposals_since])
         with self._sums.one() as space:
             used = kernels.run_batches(
-                state.rows, _masses(state), state.centers, state.proposals,
+                state.rows, state.masses, state.centers, state.proposals,
                 state.metric.kernel_family, state.known, uniforms, forecast, state.refreshed,
                 state.least, counts, space,
             )  # fmt: skip
@@ -87,7 +87,7 @@ class Compiled:
         self, state: State, uniforms: npt.NDArray[np.float64], forecast: Forecast
     ) -> int:
         """Do what `run_batches` does, with the proposals of a batch shared out to threads."""
-        masses, family = _masses(state), state.metric.kernel_family
+        masses, family = state.masses, state.metric.kernel_family
         for batch in range(len(uniforms)):
             if state.known == state.wanted or state.is_exhausted:
                 return batch
@@ -119,7 +119,7 @@ class Compiled:
 
     def partial_refresh(self, state: State, threshold: float) -> int:
         """Compare rows of mass at least ``threshold`` with all centres; return the distances."""
-        masses, points = _masses(state), state.rows.points
+        masses, points = state.masses, state.rows.points
 
         def task(start: int, stop: int) -> int:
             with self._tiles.one() as tile:
@@ -141,7 +141,7 @@ class Compiled:
         rows, metric = state.rows, state.metric
         if not self._has_tree(state):
             return self.partial_refresh(state, 0.0)
-        oldest, masses = int(rows.n_compared.min()), _masses(state)
+        oldest, masses = int(rows.n_compared.min()), state.masses
         with compile_policy.using("tree", rows.points.dtype):
             from kseeds.nearest.point_tree import PointTree
 
@@ -174,7 +174,3 @@ class Compiled:
         brute = state.wanted * rows * costs.pair(points, metric)
         tree = rows * (costs.tree_build(points) + state.wanted * costs.tree_pair(points))
         return compile_policy.pays("tree", points.dtype, brute, tree)
-
-
-def _masses(state: State) -> Masses:
-    return Masses(state.rows.squared, state.weights, state.sums)

@@ -21,7 +21,8 @@ from kseeds.nearest.state import Rows
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES, place_of
 from kseeds.runtime.compiler import inlined, kernel
-from kseeds.sampling.sum_tree_kernels import Masses, draw_rows, refresh_block, sum_block
+from kseeds.sampling.sum_tree import Masses
+from kseeds.sampling.sum_tree_kernels import draw_rows, refresh_block, sum_block
 from kseeds.simd.rows import printed_sum_of_squares
 
 _place_of = inlined(place_of)

@@ -15,7 +15,7 @@ from kseeds.nearest.plain import compare
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS
 from kseeds.runtime.threads import Workers
-from kseeds.simd.lane_order import lane_sum
+from kseeds.sampling import sum_tree
 
 _ELEMENTS = 1 << 17
 """Distances computed at a time: few enough for the cache."""
@@ -44,7 +44,8 @@ class Plain:
             rows.squared[start:stop] = squared_distances(rows.points[start:stop], center, kind)
 
         self._over_blocks(state, task, len(rows.points), _PASS_ROWS)
-        _sum_blocks(state, np.arange(-(-len(rows.points) // BLOCK)))
+        sum_tree.sum_rows(state.masses, 0, len(rows.points))
+        sum_tree.sum_inner(state.sums)
         rows.labels[:] = 0
         rows.n_compared[:] = 1
         state.refreshed = 1
@@ -54,7 +55,8 @@ class Plain:
         for used, (draws, thresholds) in enumerate(uniforms):
             if state.known == state.wanted or state.is_exhausted:
                 return used
-            _settle_batch(state, _propose(state, draws), thresholds, forecast)
+            proposed = sum_tree.draw_rows(state.masses, draws)
+            _settle_batch(state, proposed, thresholds, forecast)
             if state.refresh_is_due(forecast):
                 return used + 1
         return len(uniforms)
@@ -62,7 +64,7 @@ class Plain:
     def partial_refresh(self, state: State, threshold: float) -> int:
         """Compare rows of mass at least ``threshold`` with all centres; return the distances."""
         rows = state.rows
-        mass = _mass(state, np.arange(len(rows.points)))
+        mass = sum_tree.mass_of(state.masses, slice(None))
         is_pending = rows.n_compared < state.known
         chosen = np.flatnonzero((mass >= threshold) & (mass > 0.0) & is_pending)
         pairs = int((state.known - rows.n_compared[chosen]).sum())
@@ -78,55 +80,12 @@ class Plain:
 
         size = max(64, min(2048, _ELEMENTS // max(state.pending, 1)))
         self._over_blocks(state, task, len(chosen), size)
-        _sum_blocks(state, np.unique(chosen // BLOCK))
+        sum_tree.sum_blocks(state.masses, np.unique(chosen // BLOCK))
         return pairs
 
     def full_refresh(self, state: State) -> int:
         """Compare all rows that have any mass with all centres; return the distances."""
         return self.partial_refresh(state, 0.0)
-
-
-def _mass(state: State, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    mass: npt.NDArray[np.float64] = state.rows.squared[rows].astype(np.float64)
-    return mass * state.weights[rows] if len(state.weights) else mass
-
-
-def _sum_blocks(state: State, blocks: npt.NDArray[np.int64]) -> None:
-    """Sum these blocks again, and the nodes above them."""
-    n, sums = len(state.rows.points), state.sums
-    if len(blocks) == 0:
-        return
-    rows = blocks[:, None] * BLOCK + np.arange(BLOCK)
-    mass = _mass(state, np.minimum(rows, n - 1))
-    mass[rows >= n] = 0.0
-    level = len(sums) // 2
-    sums[level + blocks] = lane_sum(mass)
-    while level > 1:
-        level //= 2
-        sums[level : 2 * level] = (
-            sums[2 * level : 4 * level : 2] + sums[2 * level + 1 : 4 * level : 2]
-        )
-
-
-def _propose(state: State, uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Draw rows in proportion to w·q, by descending the tree of sums."""
-    n, sums, leaves = len(state.rows.points), state.sums, len(state.sums) // 2
-    target = uniforms * sums[1]
-    node = np.ones(len(uniforms), dtype=np.int64)
-    while node[0] < leaves:
-        left = sums[2 * node]
-        go_right = (target >= left) & (sums[2 * node + 1] > 0.0)
-        target = np.where(go_right, target - left, target)
-        node = 2 * node + go_right
-    rows = (node - leaves)[:, None] * BLOCK + np.arange(BLOCK)
-    mass = _mass(state, np.minimum(rows, n - 1))
-    mass[rows >= n] = 0.0
-    reached = np.cumsum(mass, axis=1)
-    hit = (reached > target[:, None]) & (mass > 0.0)
-    last_positive = BLOCK - 1 - np.argmax(mass[:, ::-1] > 0.0, axis=1)
-    place = np.where(hit.any(axis=1), hit.argmax(axis=1), last_positive)
-    drawn: npt.NDArray[np.int64] = rows[np.arange(len(rows)), place]
-    return drawn
 
 
 def _settle_batch(
@@ -141,7 +100,7 @@ def _settle_batch(
     found, labels, compared = rows.squared[proposed], rows.labels[proposed], start.copy()
     limits = uniforms * found.astype(np.float64)
     pairs = _evaluate(state, proposed, limits, found, labels, compared)
-    is_open = (found >= limits) & (_mass(state, proposed) > 0.0)
+    is_open = (found >= limits) & (sum_tree.mass_of(state.masses, proposed) > 0.0)
     late = np.zeros(len(proposed), dtype=np.int64)
     settled = wasted = 0
     for b in range(len(proposed)):
@@ -169,7 +128,7 @@ def _settle_batch(
         if compared[b] > rows.n_compared[row]:
             rows.squared[row], rows.labels[row] = found[b], labels[b]
             rows.n_compared[row] = compared[b]
-    _sum_blocks(state, np.unique(proposed[:settled] // BLOCK))
+    sum_tree.sum_blocks(state.masses, np.unique(proposed[:settled] // BLOCK))
     rejected = settled - (state.known - known)
     cost = rejected * forecast.proposal + wasted * forecast.pair
     state.note_proposals(settled, pairs + int(late[:settled].sum()), state.spent + cost)

@@ -15,7 +15,8 @@ from kseeds.methods.plusplus.lazy.forecast import Forecast
 from kseeds.nearest.state import Rows
 from kseeds.results import Work
 from kseeds.runtime.aligned import aligned
-from kseeds.runtime.block_sizes import BLOCK, COLUMNS, place_of
+from kseeds.runtime.block_sizes import COLUMNS, place_of
+from kseeds.sampling.sum_tree import Masses, new_sums
 
 
 class Centers(NamedTuple):
@@ -75,7 +76,6 @@ class State:
         points, (n, d), dtype = problem.points, problem.points.shape, problem.points.dtype
         wanted = len(problem.initial) + problem.n_clusters
         groups = -(-wanted // COLUMNS)
-        leaves = 1 << max(0, (-(-n // BLOCK) - 1).bit_length())
         columns = aligned((groups * d, COLUMNS), dtype)
         columns[:] = np.inf
         indices = np.empty(problem.n_clusters, dtype=np.int64)
@@ -89,7 +89,7 @@ class State:
                 np.zeros(n, dtype=np.int32),
             ),
             weights=np.empty(0) if problem.weights is None else problem.weights,
-            sums=np.zeros(2 * leaves),
+            sums=new_sums(n),
             centers=centers,
             proposals=Proposals(
                 np.empty(batch, dtype=np.int64),
@@ -106,6 +106,11 @@ class State:
     def batch(self) -> int:
         """How many proposals are drawn at a time."""
         return len(self.proposals.rows)
+
+    @property
+    def masses(self) -> Masses:
+        """The masses w·q of the rows."""
+        return Masses(self.rows.squared, self.weights, self.sums)
 
     @property
     def total(self) -> float:

@@ -1,0 +1,94 @@
+"""The steps of greedy k-means++, whatever compares the rows with the candidates.
+
+The algorithms differ in how they find the gains and the nearest seeds of all rows, which the
+caller supplies as `Rows`. They share their random numbers, and so the candidates, wherever they
+sum w·α² in the same tree.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.underflow import least_mass
+from kseeds.inputs.problem import Problem
+from kseeds.methods.base import Draw
+from kseeds.nearest.state import Nearest
+from kseeds.results import Work
+from kseeds.runtime.threads import Workers
+from kseeds.sampling.clocks import first_to_fire
+from kseeds.sampling.streams import Purpose
+
+
+class Rows(Protocol):
+    """All rows, with the nearest centre of each and the sums of w·α²."""
+
+    @property
+    def nearest(self) -> Nearest:
+        """The nearest centre of every row."""
+
+    @property
+    def total(self) -> float:
+        """Σ w·α² over all rows."""
+
+    def add_centers(self, centers: FloatArray) -> int:
+        """Compare all rows with the first centres; return the distances computed."""
+
+    def draw(self, uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return a row per uniform number, drawn in proportion to w·α² from the tree of sums."""
+
+    def add_best(self, candidates: list[int]) -> tuple[int, int]:
+        """Make the best of some rows, no two the same, a centre, and compare all rows with it.
+
+        Returns which row that is, by `kseeds.methods.greedy.rule.winner`, and the distances
+        computed.
+        """
+
+
+def draw(problem: Problem, trials: int, purpose: Purpose, rows: Rows, workers: Workers) -> Draw:
+    """Draw up to ``n_clusters`` rows; fewer if Σ w·α² becomes too small for this arithmetic.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to seed.
+    trials : int
+        Candidates drawn per step.
+    purpose : Purpose
+        Which random numbers to use.
+    rows : Rows
+        The algorithm, on rows that were compared with no centre yet.
+    workers : Workers
+        Threads to use.
+    """
+    k, work = problem.n_clusters, Work()
+    indices: list[int] = []
+    centers = problem.initial
+    if len(centers) == 0:
+        indices.append(first_seed(problem, purpose, workers))
+        centers = problem.points[indices]
+    if len(indices) < k:  # a single seed needs no distances
+        work.distances += rows.add_centers(centers)
+        least = least_mass(rows.nearest.squared, problem.weights, problem.metric)
+    uniforms = problem.stream.by_round(purpose)  # a step is a round, numbered by the seeds so far
+    while len(indices) < k and rows.total >= least:
+        problem.progress.update(len(indices), k, "seeds")
+        drawn = rows.draw(uniforms(len(indices), trials))
+        seed, distances = rows.add_best(list(dict.fromkeys(drawn.tolist())))
+        indices.append(seed)
+        work.candidates += trials
+        work.distances += distances
+    problem.progress.update(k, k, "seeds")
+    work.rounds = len(indices)
+    return Draw(np.array(indices, dtype=np.int64), work, rows.nearest, trials=trials)
+
+
+def first_seed(problem: Problem, purpose: Purpose, workers: Workers) -> int:
+    """Return the first seed, drawn by weight."""
+    # As k-means|| draws its first candidate; but the reduction of its candidates must not draw by
+    # the same numbers.
+    clock = Purpose.CLOCK if purpose is Purpose.GREEDY else purpose
+    return first_to_fire(problem.stream, clock, len(problem.points), problem.weights, workers)

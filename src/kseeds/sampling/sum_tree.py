@@ -1,0 +1,143 @@
+"""Weighted draws in plain NumPy: float64 sums of blocks of rows under a binary tree of sums.
+
+Row i has mass w_i·q_i. Leaf b of the tree is the mass of rows 64·b to 64·b + 63; a changed
+block is summed again, never decremented, so nothing cancels. Node t has the children 2t and
+2t + 1; the leaves start at ``len(sums) // 2``. `kseeds.sampling.sum_tree_kernels` does the same
+compiled, bit for bit, so that both draw the same rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.runtime.block_sizes import BLOCK
+from kseeds.simd.lane_order import lane_sum
+
+Float64Array = npt.NDArray[np.float64]
+
+_FEW = 16
+"""Draws up to which a loop over them takes less time than calls of NumPy for all."""
+
+
+class Masses(NamedTuple):
+    """Bounds q of the rows, their weights (none for ones), and the tree of sums of w·q."""
+
+    bounds: Any
+    weights: Any
+    sums: Any
+
+
+def new_sums(n_rows: int) -> Float64Array:
+    """Return the tree of sums of rows without mass."""
+    leaves = 1 << max(0, (-(-n_rows // BLOCK) - 1).bit_length())
+    return np.zeros(2 * leaves)
+
+
+def mass_of(masses: Masses, rows: Any) -> Float64Array:
+    """Return the masses of some rows, given as an array of indices or as a slice."""
+    mass: Float64Array = masses.bounds[rows].astype(np.float64)
+    if len(masses.weights):
+        mass *= masses.weights[rows]
+    return mass
+
+
+def sum_rows(masses: Masses, start: int, stop: int) -> None:
+    """Sum the blocks of the rows ``start`` to ``stop``, whole blocks or up to the last row.
+
+    Not the nodes above them: see `sum_inner`.
+    """
+    mass = mass_of(masses, slice(start, stop))
+    missing = -len(mass) % BLOCK
+    if missing:
+        mass = np.concatenate([mass, np.zeros(missing)])
+    first = len(masses.sums) // 2 + start // BLOCK
+    masses.sums[first : first + len(mass) // BLOCK] = lane_sum(mass.reshape(-1, BLOCK))
+
+
+def sum_blocks(masses: Masses, blocks: npt.NDArray[np.int64]) -> None:
+    """Sum these blocks again, and the nodes above them."""
+    if len(blocks) == 0:
+        return
+    masses.sums[len(masses.sums) // 2 + blocks] = lane_sum(_of_blocks(masses, blocks)[1])
+    sum_inner(masses.sums)
+
+
+def sum_inner(sums: Float64Array) -> None:
+    """Sum all inner nodes from the leaves up."""
+    level = len(sums) // 2
+    while level > 1:
+        level //= 2
+        sums[level : 2 * level] = (
+            sums[2 * level : 4 * level : 2] + sums[2 * level + 1 : 4 * level : 2]
+        )
+
+
+def draw_rows(masses: Masses, uniforms: Float64Array) -> npt.NDArray[np.int64]:
+    """Return row i with probability mass_i / Σ mass, for each of the uniform draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds.sampling import sum_tree
+    >>> masses = sum_tree.Masses(np.array([1.0, 0.0, 3.0]), np.empty(0), sum_tree.new_sums(3))
+    >>> sum_tree.sum_rows(masses, 0, 3)
+    >>> sum_tree.draw_rows(masses, np.array([0.1, 0.3, 0.9]))
+    array([0, 2, 2])
+    """
+    if len(uniforms) <= _FEW:
+        return np.array([_draw_row(masses, uniform) for uniform in uniforms.tolist()], np.int64)
+    sums, leaves = masses.sums, len(masses.sums) // 2
+    target = uniforms * sums[1]
+    node = np.ones(len(uniforms), dtype=np.int64)
+    while node[0] < leaves:
+        left = sums[2 * node]
+        # Rounding may push the target past the last mass; an empty side is never entered.
+        go_right = (target >= left) & (sums[2 * node + 1] > 0.0)
+        target = np.where(go_right, target - left, target)
+        node = 2 * node + go_right
+    rows, mass = _of_blocks(masses, node - leaves)
+    reached = np.cumsum(mass, axis=1)
+    hit = (reached > target[:, None]) & (mass > 0.0)
+    last_positive = BLOCK - 1 - np.argmax(mass[:, ::-1] > 0.0, axis=1)
+    place = np.where(hit.any(axis=1), hit.argmax(axis=1), last_positive)
+    drawn: npt.NDArray[np.int64] = rows[np.arange(len(rows)), place]
+    return drawn
+
+
+def _draw_row(masses: Masses, uniform: float) -> int:
+    """Draw one row as `draw_rows` does."""
+    sums, leaves = masses.sums, len(masses.sums) // 2
+    target, node = uniform * sums.item(1), 1
+    while node < leaves:
+        node *= 2
+        left = sums.item(node)
+        if target >= left and sums.item(node + 1) > 0.0:
+            target -= left
+            node += 1
+    row, reached = (node - leaves) * BLOCK, 0.0
+    block = slice(row, row + BLOCK)
+    mass_of_block = masses.bounds[block].tolist()  # Python's floats are of float64
+    if len(masses.weights):
+        weights = masses.weights[block].tolist()
+        mass_of_block = [q * w for q, w in zip(mass_of_block, weights, strict=True)]
+    for i, mass in enumerate(mass_of_block, row):
+        if mass > 0.0:
+            row = i
+            reached += mass
+            if target < reached:
+                break
+    return row
+
+
+def _of_blocks(
+    masses: Masses, blocks: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Float64Array]:
+    """Return the rows of blocks and their masses, 0 where there is no such row."""
+    n = len(masses.bounds)
+    rows = blocks[:, None] * BLOCK + np.arange(BLOCK)
+    mass = mass_of(masses, np.minimum(rows, n - 1))
+    mass[rows >= n] = 0.0
+    return rows, mass
