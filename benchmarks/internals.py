@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part
 from kseeds.inputs import prepare_points
 from kseeds.inputs.problem import Problem, prepare_problem
+from kseeds.laws import GREEDY
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus.lazy import kernels
 from kseeds.methods.plusplus.lazy.compiled import Compiled
@@ -155,6 +157,7 @@ class Bench:
         self.workers = Workers(1)
         self.update = cache(self._update)
         self.lazy = cache(self._lazy)
+        self.greedy = cache(self._greedy)
 
     def build(self, strategy: str, m: int) -> NearestUpdater:
         """Return a strategy that is ready to compare all rows with centres."""
@@ -195,6 +198,17 @@ class Bench:
                 sample.left_open(directions[:, :count])
 
         return nanoseconds(look) / self.n
+
+    def dimension(self) -> float:
+        """Return about how many dimensions the rows fill."""
+        return Sample(self.points).dimension()
+
+    def _greedy(self, strategy: str | None) -> float:
+        """Return nanoseconds a row of a step of greedy k-means++, of 64; naive without a strategy."""
+        algorithm = "naive" if strategy is None else "fast"
+        options = {} if strategy is None else {"strategy": strategy}
+        problem, draw = replace(self.problem, n_clusters=64), GREEDY.method(algorithm).draw
+        return nanoseconds(lambda _: draw(problem, 6, **options), turns=2) / self.n / 64
 
     def left_open(self, count: int) -> float:
         """Return the share of pairs that projections leave open."""

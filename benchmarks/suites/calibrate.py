@@ -151,6 +151,25 @@ CALIBRATIONS: dict[str, Calibration] = {
     "variance a projected tree may leave out": Calibration(
         ("PROJECTED_TREE_LEAVES", "PROJECTED_TREE_ENOUGH"),
         lambda b: _explains(b, "projected_tree", costs.PROJECTED_TREE_LEAVES), MANY),
+    **{f"greedy, {strategy}": Calibration(
+        constants, lambda b, strategy=strategy, model=model: (b.greedy(strategy), model(b)))
+        for strategy, constants, model in (
+            ("plain", ("greedy_plain",), lambda b: costs.greedy_plain(b.points, 6)),
+            ("scan", ("greedy_scan",), lambda b: costs.greedy_scan(*b.rows, 6)))},
+    "greedy, naive": Calibration(
+        ("greedy_naive",), lambda b: (b.greedy(None), costs.greedy_naive(b.points, 6))),
+    "greedy, tree": Calibration(
+        ("greedy_tree", "greedy_pair"),
+        lambda b: (b.greedy("tree"), costs.greedy_tree(b.points, 64, 6, b.dimension()) / 64), FEW),
+    **{f"greedy, {strategy} of a scan": Calibration(
+        ("GREEDY_PRUNED", "GREEDY_ROWS", "GREEDY_PROJECTING", "GREEDY_MANY_COLUMNS",
+         "GREEDY_MANY_SEEDS", "GREEDY_LEFT_OPEN"),
+        lambda b, strategy=strategy, share=share: (
+            b.greedy(strategy) / b.greedy("scan"), share), where)
+        for strategy, share, where in (
+            ("tree", costs.GREEDY_PRUNED["tree"], FEW),
+            ("projected_tree", costs.GREEDY_PRUNED["projected_tree"], MANY),
+            ("projected_scan", costs.GREEDY_PRUNED["projected_scan"], (64, 10_000)))},
     "looking for structure": Calibration(
         ("PROBE", "probe"), lambda b: (b.probe(), costs.probe(b.points))),
 }

@@ -64,6 +64,7 @@ GREEDY = Law(
     "greedy k-means++",
     "greedy_kmeans_plusplus",
     {
+        "fast": "kseeds.methods.greedy.fast",
         "naive": "kseeds.methods.greedy.naive",
     },
 )

@@ -12,7 +12,7 @@ from kseeds.errors import shown
 from kseeds.inputs import prepare_points
 from kseeds.inputs.fingerprint import print_by_kernels
 from kseeds.inputs.problem import prepare_problem
-from kseeds.laws import PLUSPLUS
+from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
@@ -102,13 +102,15 @@ def _known(argument: str, given: tuple[Any, ...], known: tuple[str, ...]) -> tup
 def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
     """Run small jobs that use every kernel of a set."""
     # Some dimensions are for kernels of few columns only, others for all.
-    columns = 4 if kernel_set == "tree" else 40
+    columns = 4 if kernel_set in ("tree", "greedy_tree") else 40
     X = np.random.default_rng(0).normal(size=(_ROWS, columns)).astype(dtype)
     with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
         if kernel_set == "fingerprint":
             print_by_kernels(X, workers)
         elif kernel_set == "lazy":
             _warm_lazy(X)
+        elif kernel_set.startswith("greedy_"):
+            _warm_greedy(X, kernel_set.removeprefix("greedy_"))
         else:
             prepared = prepare_points(X, "manhattan" if kernel_set == "vantage" else "euclidean")
             job = Job(prepared.points, prepared.metric, workers, 32)
@@ -123,3 +125,12 @@ def _warm_lazy(X: np.ndarray[Any, Any]) -> None:
     )  # fmt: skip
     draw = PLUSPLUS.method("lazy").draw
     draw(problem, kernels="compiled", refresh="partial")
+
+
+def _warm_greedy(X: np.ndarray[Any, Any], strategy: str) -> None:
+    # Every row twice: candidates that coincide are too close to call, and computed exactly.
+    problem, _, _ = prepare_problem(
+        np.repeat(X[: _ROWS // 2], 2, axis=0), 24, sample_weight=None, metric="euclidean",
+        initial_centers=None, random_state=0, n_threads=1, progress=False,
+    )  # fmt: skip
+    GREEDY.method("fast").draw(problem, strategy=strategy)

@@ -86,6 +86,12 @@ GOLDEN = [
     (
         (
             "greedy_kmeans_plusplus(auto)",
+            "greedy_kmeans_plusplus(fast)",
+            "greedy_kmeans_plusplus(fast,strategy=plain)",
+            "greedy_kmeans_plusplus(fast,strategy=scan)",
+            "greedy_kmeans_plusplus(fast,strategy=projected_scan)",
+            "greedy_kmeans_plusplus(fast,strategy=tree)",
+            "greedy_kmeans_plusplus(fast,strategy=projected_tree)",
             "greedy_kmeans_plusplus(naive)",
         ),
         [

@@ -22,6 +22,7 @@ from kseeds import (
     kmeans_plusplus,
 )
 from kseeds import laws as table
+from kseeds.methods.greedy import fast as greedy
 from tests.harness.catalogue import STRATEGIES
 from tests.harness.profiles import scaled
 from tests.methods.laws import DISTANCES, Law, greedy_law, parallel_law, plusplus_law
@@ -104,7 +105,7 @@ METHODS = {
         greedy_kmeans_plusplus,
         greedy_law,
         tuple(table.GREEDY.algorithms),
-        {},
+        {"fast": tuple({"strategy": one} for one in greedy.STRATEGIES)},
         {
             "line": Input(LINE, [1, 1, 1, 1, 1, 1], 3),
             "weights": Input(LINE, HEAVY, 3),

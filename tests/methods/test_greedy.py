@@ -10,7 +10,9 @@ import pytest
 from kseeds import assign, greedy_kmeans_plusplus, kmeans_parallel
 from kseeds import laws as table
 from kseeds.inputs import prepare_problem
-from kseeds.methods.greedy import naive, rule
+from kseeds.methods.greedy import fast, naive, rule, tree
+from kseeds.nearest.choice import Job
+from kseeds.runtime.threads import Workers
 from tests.data import METRICS, fit_for, points_of
 from tests.harness.profiles import sizes
 from tests.methods.cases import METHODS, Case, Input
@@ -159,7 +161,10 @@ def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 40 * len(X)
+    # A forest keeps a copy of the coordinates, or of their projections, and makes another.
+    copied = {"tree": 4 * 2, "projected_scan": 2 * 3, "projected_tree": 6 * 3}
+    columns = copied.get(options.get("strategy", ""), 0)
+    assert peak < (40 if columns == 0 else 24 + columns * X.itemsize) * len(X)
 
 
 @pytest.mark.parametrize("algorithm", table.PARALLEL.algorithms)
@@ -171,3 +176,58 @@ def test_candidates_do_not_depend_on_their_reduction(algorithm):
     assert found.indices.tolist() != plain.indices.tolist()
     naive = kmeans_parallel(X, 12, random_state=0, algorithm="naive", reduction="greedy")
     assert found.indices.tolist() == naive.indices.tolist()
+
+
+@pytest.mark.parametrize("strategy", fast.STRATEGIES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 8, 15, 16, 40])
+def test_fast_equals_naive_row_for_row(strategy, dtype, d):
+    """They share their random numbers; also where rounding leaves nothing of products."""
+    rng = np.random.default_rng(d)
+    for case, X in enumerate((
+        rng.normal(size=(2500, d)), np.round(20.0 / d * rng.normal(size=(700, d))),
+        1e3 + rng.normal(size=(900, d)), rng.normal(size=(900, d)) ** 5,
+    )):  # fmt: skip
+        rows, weights = X.astype(dtype), rng.integers(0, 3, size=len(X)).astype(float)
+        for keywords in ({}, {"sample_weight": weights, "initial_centers": rows[:2] + 0.5}):
+            same = {"random_state": case, "n_threads": 1 + case % 2, **keywords}
+            naive_, found = (
+                greedy_kmeans_plusplus(rows, 25, algorithm=one, **options, **same)
+                for one, options in (("naive", {}), ("fast", {"strategy": strategy}))
+            )
+            np.testing.assert_array_equal(found.indices, naive_.indices)
+            np.testing.assert_array_equal(found.labels, naive_.labels)
+            np.testing.assert_array_equal(found.distances, naive_.distances)
+
+
+def test_a_forest_shares_out_large_steps_and_takes_small_ones_together(monkeypatch):
+    """Both ways give the same; an effort of nothing and one without limit force either."""
+    X = points_of("clustered", 40_000, 3, 0).astype(np.float32)
+    runs = []
+    for limit in (-1, 10**12):
+        monkeypatch.setattr(tree, "_MANY_PAIRS", limit)
+        for strategy in ("tree", "projected_tree"):
+            found = greedy_kmeans_plusplus(
+                X, 30, algorithm="fast", strategy=strategy, random_state=0, n_threads=2
+            )
+            runs.append((found.indices.tolist(), found.labels.tolist(), found.work.distances))
+    assert runs[:2] == runs[2:]
+    assert runs[0][0] == runs[1][0]
+    assert runs[0][2] < 0.3 * 40_000 * 30 * 5, "whole leaves are ruled out"
+
+
+def test_the_fast_strategy_is_chosen_by_shape():
+    def chosen(X, k):
+        problem, _, _ = prepare_problem(
+            X, k, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,
+            n_threads=1, progress=False,
+        )  # fmt: skip
+        job = Job(problem.points, problem.metric, Workers(1), k)
+        return fast._fastest(problem, rule.trials_for(k, None), job)
+
+    rng = np.random.default_rng(0)
+    assert chosen(rng.random((100_000, 2)), 256) == "tree"
+    assert chosen(rng.random((3000, 2)), 256) == "scan"
+    assert chosen(rng.normal(size=(20_000, 60)), 64) == "scan"
+    flat = rng.normal(size=(20_000, 4)) @ rng.normal(size=(4, 60))
+    assert chosen(flat, 64) == "projected_tree"

@@ -44,6 +44,7 @@ COLUMN_SUMS = compiled(columns.column_sums(), 6)
 BOX_SUMS = compiled(columns.box_sums(), 9)
 COMPARE_PAIR = compiled(columns.compare_pair(), 9)
 LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for together in (1, 4)}
+FOUR_PRODUCTS = compiled(products.four_products(), 5)
 PRODUCTS_WITHIN = compiled(products.products_within(), 6)
 TRANSPOSE_BLOCK = compiled(transposed.transpose_block(), 7)
 KEEP_NEARER = compiled(tables.keep_nearer(), 4)
@@ -67,7 +68,7 @@ def test_every_twin_is_compared_here():
     assert twins == {
         "lane_sum", "print_words", "printed_sum_of_squares", "weighted_sum", "column_sums",
         "box_sums", "compare_pair", "group_minima", "least_products",
-        "products_within", "transpose_block", "keep_nearer", "largest_of_lesser",
+        "products_within", "four_products", "transpose_block", "keep_nearer", "largest_of_lesser",
     }  # fmt: skip
 
 
@@ -255,16 +256,20 @@ def test_least_products(together, dtype, d, height):
 
 @pytest.mark.parametrize("d", [1, 7, 33])
 @both_types
-def test_products_within(dtype, d):
+def test_four_products_and_those_within_limits(dtype, d):
     rng = np.random.default_rng(d)
     tile, factors, added = products_of(rng, d, 12, dtype)
     for k in (0, 4, 8):
         for limit in (-1e9, -5.0, 0.0, 1e9):
             limits = (limit + rng.integers(0, 3, COLUMNS)).astype(dtype)
             mine, twin = np.empty((2, 4, COLUMNS // LANES), dtype=np.uint16)
+            entries, twins = np.empty((2, 4, COLUMNS), dtype=dtype)
+            FOUR_PRODUCTS(tile, factors, added, k, entries)
+            interpreted.four_products(tile, factors, added, k, twins)
+            np.testing.assert_array_equal(entries, twins)
             found = PRODUCTS_WITHIN(tile, factors, added, k, limits, mine)
             assert found == interpreted.products_within(tile, factors, added, k, limits, twin)
-            assert found == mine.any()
+            assert found == mine.any() == (entries <= limits).any()
             np.testing.assert_array_equal(mine, twin)
             assert limit not in (-1e9, 1e9) or bool(mine.all()) == found == (limit > 0.0)
 

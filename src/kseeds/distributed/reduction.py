@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kseeds.distributed import partition
 from kseeds.distributed.partition import Picked, Rows
 from kseeds.inputs.problem import Problem
-from kseeds.methods.greedy import naive as greedy
+from kseeds.methods.greedy import fast as greedy
 from kseeds.methods.greedy.rule import winner
 from kseeds.methods.plusplus import lazy
 from kseeds.runtime.progress import SILENT

@@ -59,6 +59,14 @@ USELESS = {
     "vantage": 0.7,
 }
 """Share of all pairs evaluated exactly from which on a strategy is given up: no structure."""
+GREEDY_ROWS = 8192
+GREEDY_PROJECTING = 300.0
+"""What greedy scans must take for a row, all steps together, for projections to pay."""
+GREEDY_MANY_COLUMNS, GREEDY_MANY_SEEDS, GREEDY_LEFT_OPEN = 256, 128, 0.15
+"""From how many columns and seeds on, and up to which share of pairs left open, a greedy scan of
+projections pays."""
+GREEDY_PRUNED = {"tree": 0.15, "projected_tree": 0.25, "projected_scan": 0.6}
+"""Share of a greedy scan that is left, roughly."""
 
 
 def width_of(points: FloatArray) -> float:
@@ -172,3 +180,46 @@ def gemm(points: FloatArray, expected: float, batches: int) -> float:
     """Return the cost of matrix products for all centres expected."""
     d = _columns(points)
     return width_of(points) * (expected * (0.045 + 0.02 * d) + batches * (9.0 + 0.5 * d))
+
+
+def greedy_naive(points: FloatArray, trials: int) -> float:
+    """Return the cost of a step of the naive greedy algorithm."""
+    return width_of(points) * trials * (10.0 + 2.2 * _columns(points))
+
+
+def greedy_plain(points: FloatArray, trials: int) -> float:
+    """Return the cost of a step of greedy k-means++ by products in plain NumPy."""
+    d = _columns(points)
+    return width_of(points) * (60.0 + 1.2 * d + trials * (15.0 + 0.05 * d))
+
+
+def greedy_scan(points: FloatArray, metric: Metric, trials: int) -> float:
+    """Return the cost of a step of greedy k-means++ that looks at all rows."""
+    d = _columns(points)
+    if metric.family is not Family.EUCLIDEAN:
+        return trials * pair(points, metric)
+    return 1.2 * width_of(points) * (8.0 + 0.45 * d + trials * (0.4 + 0.02 * d))
+
+
+def greedy_tree(points: FloatArray, n_clusters: int, trials: int, dimension: float) -> float:
+    """Return the cost of all steps of greedy k-means++ by a forest, which is built first.
+
+    A candidate is compared with the leaves of the rows that have it in reach: of n/s rows that a
+    seed has after s steps, about (1 + 2ρ)^D as many; see `tree`. Summed over the steps at powers
+    of two.
+    """
+    total, step = 1.7 * tree_build(points) + 0.02 * n_clusters, 1.0
+    while step < n_clusters:
+        in_leaf = LEAF_ROWS * step / len(points)
+        reached = 1.0 + in_leaf
+        if dimension > 0.0:
+            reached = (1.0 + 2.0 * in_leaf ** (1.0 / dimension)) ** dimension
+        share = min(1.0, 3.0 * reached / step)
+        total += min(step, n_clusters - step) * trials * share * greedy_pair(points)
+        step *= 2.0
+    return total
+
+
+def greedy_pair(points: FloatArray) -> float:
+    """Return the cost of a pair of a row and a candidate that its leaf is compared with."""
+    return width_of(points) * (0.6 + 0.1 * _columns(points))

@@ -16,10 +16,10 @@ from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.gemm_kernels import Products, settle_rows, workspace
 from kseeds.nearest.state import Counts, Nearest
-from kseeds.runtime.aligned import Reused, aligned
+from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import COLUMNS, place_of
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
-from kseeds.simd.products import ABREAST
+from kseeds.simd.products import ABREAST, side_by_side
 
 _CENTERS = 4096
 """Centres at a time: few enough to stay in a cache that rows are streamed through."""
@@ -74,12 +74,8 @@ class Gemm:
         epsilon = 4.0 * (d + 12) * eps
         moved = centers - self._mean
         wide = moved.astype(np.float64)
-        groups = -(-m // ABREAST)
-        whole = np.zeros((groups * ABREAST, d), dtype=dtype)
-        np.multiply(moved[:, self._order], -2.0, out=whole[:m])
-        factors = aligned((groups * d, ABREAST), dtype)
-        factors.reshape(groups, d, ABREAST)[:] = whole.reshape(groups, ABREAST, d).swapaxes(1, 2)
-        shifts = np.full(groups * ABREAST, np.inf, dtype=dtype)
+        factors = side_by_side(-2.0 * moved[:, self._order])
+        shifts = np.full(-(-m // ABREAST) * ABREAST, np.inf, dtype=dtype)
         shifts[:m] = np.einsum("ij,ij->i", wide, wide) * (1.0 - epsilon)
         stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
         return Products(factors, shifts, self._mean[self._order], stretch, 1.0 - epsilon)

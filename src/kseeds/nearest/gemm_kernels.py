@@ -96,7 +96,7 @@ def _limit(products: Products, norm: float, squared: float) -> float:
 
 @inlined
 def _settle_doubts(
-    points: Any, centers: Any, products: Products, count: int, number: int, squared: Any,
+    points: Any, centers: Any, products: Products, count: Any, number: int, squared: Any,
     labels: Any, space: Workspace,
 ) -> int:  # fmt: skip
     """Compare rows in doubt with all centres within their limits, in the order of the centres."""
@@ -135,7 +135,7 @@ def settle_rows(
     number. Returns how many distances of whole rows were computed.
     """
     computed, norms, limits = 0, space.norms, space.limits
-    doubts = np.int64(0)  # a plain 0 would have `_settle_doubts` compiled for 0 as well
+    doubts: Any = np.int64(0)  # a plain 0 would have `_settle_doubts` compiled for 0 as well
     m = centers.shape[0]
     together = ABREAST if m >= _MANY_CENTERS and points.shape[1] < _FEW_COLUMNS else 1
     for low in range(start, stop, COLUMNS):

@@ -64,13 +64,7 @@ class PointTree:
         if self._projection is not None:
             points, self._radius = self._projection.of(points, workers)
             points.flags.writeable = False
-        order, placed, ends = _in_parts(points, workers)
-
-        def build(start: int, stop: int) -> kernels.Tree:
-            low, high = ends[start], ends[stop]
-            return _tree_over(placed[low:high], order[low:high])
-
-        self._trees = workers.over_blocks(build, len(ends) - 1, 1)
+        self._trees = trees_over(points, workers)
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""
@@ -114,6 +108,17 @@ class PointTree:
         counts = workers.over_blocks(task, len(self._trees), 1)
         self._followed = squared  # only now: what was interrupted has to be looked at again
         return counts
+
+
+def trees_over(points: FloatArray, workers: Workers) -> list[kernels.Tree]:
+    """Return trees over equal parts of the points, each built by a task."""
+    order, placed, ends = _in_parts(points, workers)
+
+    def build(start: int, stop: int) -> kernels.Tree:
+        low, high = ends[start], ends[stop]
+        return _tree_over(placed[low:high], order[low:high])
+
+    return workers.over_blocks(build, len(ends) - 1, 1)
 
 
 def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> kernels.Tree:

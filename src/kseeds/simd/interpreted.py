@@ -147,6 +147,13 @@ def products_within(tile: Any, factors: Any, added: Any, k: int, limits: Any, wi
     return bool(is_within.any())
 
 
+def four_products(tile: Any, factors: Any, added: Any, k: int, out: Any) -> None:
+    """See `kseeds.simd.products.four_products`."""
+    d, abreast = len(tile), factors.shape[1]
+    part = slice(k // abreast * d, (k // abreast + 1) * d)
+    out[:] = _products(tile, factors[part], added[k : k + abreast])
+
+
 def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:
     """See `kseeds.simd.tables.keep_nearer`."""
     nearer = sums < squared

@@ -6,6 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import JIT_DISABLED, WIDE_REGISTERS, cgutils, intrinsic, ir, types
 from kseeds.simd import interpreted
@@ -58,6 +62,32 @@ def products_within() -> Callable[..., Any]:
         return result, _emit_products_within
 
     return compiled
+
+
+def four_products() -> Callable[..., Any]:
+    """Return a kernel function ``f(tile, factors, added, k, out)``.
+
+    ``out[q, c]`` becomes entry k + q of column c, as `least_products` has it.
+    """
+    if JIT_DISABLED:
+        return interpreted.four_products
+
+    @intrinsic
+    def compiled(typingctx: Any, tile: Any, factors: Any, added: Any, k: Any, out: Any) -> Any:
+        return types.void(tile, factors, added, types.intp, out), _emit_four_products
+
+    return compiled
+
+
+def side_by_side(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return rows as factors, four of them side by side; those that are missing are 0."""
+    m, d = rows.shape
+    groups = -(-m // ABREAST)
+    whole = np.zeros((groups * ABREAST, d), dtype=rows.dtype)
+    whole[:m] = rows
+    factors = aligned((groups * d, ABREAST), rows.dtype)
+    factors.reshape(groups, d, ABREAST)[:] = whole.reshape(groups, ABREAST, d).swapaxes(1, 2)
+    return factors
 
 
 class _Products:
@@ -159,6 +189,17 @@ def _emit_least_products(together: int, context: Any, builder: Any, sig: Any, ar
             vectors.store(builder.load(leasts[part]), least.data, start)
             vectors.store(builder.load(nexts[part]), next_least.data, start)
             numbers.store(builder.load(places[part]), at.data, start)
+    return context.get_dummy_value()
+
+
+def _emit_four_products(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    products = _Products(context, builder, sig, args)
+    out = context.make_array(sig.args[4])(context, builder, args[4])
+    with products.over_columns() as (first, _):
+        for which, entries in enumerate(products.of(first, args[3])):
+            for part, value in enumerate(entries):
+                place = builder.add(first, INDEX(which * COLUMNS + part * LANES))
+                products.vectors.store(value, out.data, place)
     return context.get_dummy_value()
 
 

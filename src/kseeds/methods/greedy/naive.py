@@ -48,10 +48,15 @@ def draw(
     """
     trials = trials_for(problem.n_clusters, n_local_trials)
     with Workers(problem.n_threads) as workers:
-        return steps.draw(problem, trials, purpose, _Rows(problem, trials, workers), workers)
+        return steps.draw(problem, trials, purpose, rows_of(problem, trials, workers), workers)
 
 
-class _Rows:
+def rows_of(problem: Problem, trials: int, workers: Workers) -> steps.Rows:
+    """Return the rows of a problem, ready for steps."""
+    return _Rows(problem, trials, workers)
+
+
+class _Rows(steps.OneByOne):
     """See `kseeds.methods.greedy.steps.Rows`.
 
     The column of a candidate is what α² of all rows would be with it as a centre. Many rows have

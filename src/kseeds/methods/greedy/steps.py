@@ -7,6 +7,7 @@ sum w·α² in the same tree.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ from kseeds.results import Work
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clocks import first_to_fire
 from kseeds.sampling.streams import Purpose
+
+Float64Array = npt.NDArray[np.float64]
 
 
 class Rows(Protocol):
@@ -37,14 +40,39 @@ class Rows(Protocol):
     def add_centers(self, centers: FloatArray) -> int:
         """Compare all rows with the first centres; return the distances computed."""
 
-    def draw(self, uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    @property
+    def steps_at_once(self) -> int:
+        """How many steps `add_seeds` can take at most."""
+
+    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
+        """Take one step, or as many as there are rows of uniform numbers.
+
+        Candidates are drawn in proportion to w·α² from the tree of sums, the best of them by
+        `kseeds.methods.greedy.rule.winner` becomes a seed, and all rows are compared with it. Stops
+        before a step where Σ w·α² is below ``least``. Returns the seeds and the distances computed.
+        """
+
+
+class OneByOne(ABC):
+    """Rows that take one step at a time."""
+
+    steps_at_once = 1
+
+    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
+        """Take one step; see `Rows`."""
+        drawn = self.draw(uniforms[0])
+        seed, distances = self.add_best(list(dict.fromkeys(drawn.tolist())))
+        return [seed], distances
+
+    @abstractmethod
+    def draw(self, uniforms: Float64Array) -> npt.NDArray[np.int64]:
         """Return a row per uniform number, drawn in proportion to w·α² from the tree of sums."""
 
+    @abstractmethod
     def add_best(self, candidates: list[int]) -> tuple[int, int]:
         """Make the best of some rows, no two the same, a centre, and compare all rows with it.
 
-        Returns which row that is, by `kseeds.methods.greedy.rule.winner`, and the distances
-        computed.
+        Returns which row that is, and the distances computed.
         """
 
 
@@ -76,10 +104,11 @@ def draw(problem: Problem, trials: int, purpose: Purpose, rows: Rows, workers: W
     uniforms = problem.stream.by_round(purpose)  # a step is a round, numbered by the seeds so far
     while len(indices) < k and rows.total >= least:
         problem.progress.update(len(indices), k, "seeds")
-        drawn = rows.draw(uniforms(len(indices), trials))
-        seed, distances = rows.add_best(list(dict.fromkeys(drawn.tolist())))
-        indices.append(seed)
-        work.candidates += trials
+        steps = range(len(indices), min(len(indices) + rows.steps_at_once, k))
+        draws = np.array([uniforms(step, trials) for step in steps])
+        seeds, distances = rows.add_seeds(draws, least)
+        indices += seeds
+        work.candidates += trials * len(seeds)
         work.distances += distances
     problem.progress.update(k, k, "seeds")
     work.rounds = len(indices)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
-from kseeds.methods.greedy import naive as greedy
+from kseeds.methods.greedy import fast as greedy
 from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import lazy

@@ -1,0 +1,178 @@
+"""Kernels of a pass over all rows: bounds of gains, exact gains, and the rows of the winner."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.pair_kernels import squared_distance
+from kseeds.nearest.brute_force_kernels import load_columns
+from kseeds.runtime.aligned import aligned
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS
+from kseeds.runtime.compiler import kernel
+from kseeds.sampling.sum_tree import Masses
+from kseeds.sampling.sum_tree_kernels import sum_block
+from kseeds.simd.products import ABREAST, four_products
+
+_four_products = four_products()
+
+
+class Scanned(NamedTuple):
+    """The rows, what is known of each, and what bounds their products; see `scan.State`."""
+
+    points: Any
+    compared: Any
+    squared: Any
+    labels: Any
+    weights: Any
+    norms: Any
+    within: Any
+    mean: Any
+    epsilon: float
+    of_squared: float
+
+
+class Candidates(NamedTuple):
+    """Candidates as rows, and as factors, four side by side, with what is added to products."""
+
+    centers: Any
+    factors: Any
+    added: Any
+    errors: Any
+
+
+class Workspace(NamedTuple):
+    """64 rows as columns; what a product may be at most to lower a row, and the error of that."""
+
+    rows: Any
+    columns: Any
+    products: Any
+    room: Any
+    error: Any
+    weight: Any
+    within: Any
+
+
+def workspace(points: FloatArray) -> Workspace:
+    """Return what `gain_bounds` needs."""
+    columns = aligned((points.shape[1], COLUMNS), points.dtype)
+    columns[:] = 0.0
+    products = aligned((ABREAST, COLUMNS), points.dtype)
+    room, error = aligned((2, COLUMNS), points.dtype)
+    rows, within = aligned(COLUMNS, np.int64), aligned(COLUMNS, np.uint16)
+    return Workspace(rows, columns, products, room, error, aligned(COLUMNS, np.float64), within)
+
+
+@kernel
+def set_norms(points: Any, mean: Any, start: int, stop: int, norms: Any) -> None:
+    """Write the squared norms of rows about the mean."""
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(points.shape[1]):
+            value = np.float64(points[i, j] - mean[j])
+            total += value * value
+        norms[i] = total
+
+
+@kernel
+def gain_bounds(
+    rows: Scanned, candidates: Candidates, start: int, stop: int, gains: Any, errors: Any,
+    space: Workspace,
+) -> None:  # fmt: skip
+    """Add the gains of the rows ``start`` to ``stop``, and what they may err by, column by column.
+
+    ``gains[q, c]`` is of every 64th row: sums of which none waits for another.
+    """
+    count, d = candidates.centers.shape[0], rows.compared.shape[1]
+    room, error, within = space.room, space.error, space.within
+    zero, one = room.dtype.type(0.0), np.uint16(1)
+    epsilon, of_squared = room.dtype.type(rows.epsilon), room.dtype.type(rows.of_squared)
+    for low in range(start, stop, COLUMNS):
+        size = COLUMNS if low + COLUMNS < stop else stop - low
+        for c in range(COLUMNS):
+            space.rows[c], room[c], error[c], within[c] = low + c, -np.inf, zero, 0
+            space.weight[c] = 1.0
+        load_columns(rows.compared, space.rows, size, space.columns)
+        for j in range(d):
+            for c in range(COLUMNS):
+                space.columns[j, c] -= rows.mean[j]
+        for c in range(size):
+            i = low + c
+            room[c] = rows.squared[i] - rows.norms[i]
+            error[c] = epsilon * rows.norms[i] + of_squared * rows.squared[i]
+        if rows.weights.shape[0] > 0:
+            for c in range(size):
+                space.weight[c] = rows.weights[low + c]
+        for first in range(0, count, ABREAST):
+            _four_products(
+                space.columns, candidates.factors, candidates.added, first, space.products
+            )
+            for q in range(first, first + ABREAST if first + ABREAST < count else count):
+                wrong, bit = candidates.errors[q], one << np.uint16(q)
+                for c in range(COLUMNS):
+                    lowered = room[c] - space.products[q - first, c]
+                    doubt = error[c] + wrong
+                    is_within = lowered > -doubt
+                    within[c] |= bit if is_within else np.uint16(0)
+                    gains[q, c] += space.weight[c] * (lowered if lowered > zero else zero)
+                    errors[q, c] += space.weight[c] * (doubt if is_within else zero)
+        for c in range(size):
+            rows.within[low + c] = within[c]
+
+
+@kernel
+def all_gains(
+    rows: Scanned, candidates: Candidates, family: Any, start: int, stop: int, gains: Any
+) -> None:
+    """Add the gains of the rows ``start`` to ``stop`` by any metric, and set their bits."""
+    for i in range(start, stop):
+        weight = rows.weights[i] if rows.weights.shape[0] > 0 else 1.0
+        bits = 0
+        for q in range(candidates.centers.shape[0]):
+            found = squared_distance(rows.points, i, candidates.centers, q, family)
+            if found < rows.squared[i]:
+                gains[q, 0] += weight * (np.float64(rows.squared[i]) - np.float64(found))
+                bits |= 1 << q
+        rows.within[i] = bits
+
+
+@kernel
+def exact_gains(
+    rows: Scanned, candidates: Candidates, family: Any, which: int, start: int, stop: int,
+    gains: Any,
+) -> None:  # fmt: skip
+    """Add the exact gains of the candidates whose bits are set in ``which``."""
+    for i in range(start, stop):
+        bits, q = which & np.int64(rows.within[i]), 0
+        while bits != 0:
+            if bits & 1:
+                found = squared_distance(rows.points, i, candidates.centers, q, family)
+                if found < rows.squared[i]:
+                    weight = rows.weights[i] if rows.weights.shape[0] > 0 else 1.0
+                    gains[q, 0] += weight * (np.float64(rows.squared[i]) - np.float64(found))
+            bits >>= 1
+            q += 1
+
+
+@kernel
+def take(
+    rows: Scanned, candidates: Candidates, family: Any, which: int, number: int, start: int,
+    stop: int, masses: Masses,
+) -> None:  # fmt: skip
+    """Compare the rows ``start`` to ``stop`` with one candidate, where its bit is set.
+
+    Sums the blocks again in which a row has changed; ``start`` is that of a block.
+    """
+    bit = np.uint16(1) << np.uint16(which)
+    for low in range(start, stop, BLOCK):
+        has_changed = False
+        for i in range(low, low + BLOCK if low + BLOCK < stop else stop):
+            if rows.within[i] & bit:
+                found = squared_distance(rows.points, i, candidates.centers, which, family)
+                if found < rows.squared[i]:
+                    rows.squared[i], rows.labels[i] = found, number
+                    has_changed = True
+        if has_changed:
+            sum_block(masses, low // BLOCK)

@@ -1,0 +1,205 @@
+"""Greedy k-means++ by a forest over the points, or over projections of them.
+
+A step looks at the few leaves that a candidate can be nearest to. While they are many, parts of the
+forest are shared out to threads; once they are few, many steps are taken by one call of a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.inputs.problem import Problem
+from kseeds.methods.greedy import tree_kernels as kernels
+from kseeds.methods.greedy.rule import TIE, winner
+from kseeds.nearest.point_tree import trees_over
+from kseeds.nearest.projection import Components, Projection
+from kseeds.nearest.state import Nearest
+from kseeds.runtime.aligned import Reused, aligned
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS
+from kseeds.runtime.threads import Workers
+from kseeds.sampling import sum_tree
+from kseeds.sampling.sum_tree import Masses
+
+MOST = 60
+"""Candidates of a step that have a bit each."""
+_MANY_PAIRS = 150_000
+"""Pairs looked at in a step from which on threads pay."""
+_AT_A_TIME = 10_000_000
+"""The same of a call that takes several steps: some tens of milliseconds."""
+_SHARES = 4
+"""Tasks of a thread."""
+_STEPS = 64
+
+Float64Array = npt.NDArray[np.float64]
+
+
+class TreeRows:
+    """See `kseeds.methods.greedy.steps.Rows`; Euclidean.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to seed.
+    trials : int
+        Candidates drawn per step.
+    workers : Workers
+        Threads to use.
+    components : Components, optional
+        What to project on; without, the trees are over the points, of fewer than 16 columns.
+    """
+
+    steps_at_once = _STEPS
+
+    def __init__(
+        self, problem: Problem, trials: int, workers: Workers, components: Components | None = None
+    ) -> None:
+        points, self._metric, self._workers = problem.points, problem.metric, workers
+        n, dtype = len(points), points.dtype
+        placed, absolute, self._projection = points, 0.0, None
+        if components is not None:
+            placed, radius = Projection(components).of(points, workers)
+            placed.flags.writeable = False
+            # Rounding of a projection: of its coordinates, and of a rest that is a difference.
+            absolute = max(4.0 * float(np.finfo(dtype).eps), 4e-8) * 2.0 * radius
+            self._projection = components.mean, np.ascontiguousarray(components.directions)
+        trees = trees_over(placed, workers)
+        d = placed.shape[1]
+        del placed
+        self._forest = _one_after_the_other(trees)
+        self.nearest = Nearest.empty(points)  # after what takes the most memory
+        weights = np.empty(0) if problem.weights is None else problem.weights
+        self._masses = Masses(self.nearest.squared, weights, sum_tree.new_sums(n))
+        parts = len(self._forest.parts) - 1
+        changed = np.zeros(-(-n // BLOCK), dtype=np.uint8)
+        self._rows = kernels.Rows(
+            points, self.nearest.squared, self.nearest.labels, weights, changed
+        )
+        self._candidates = kernels.Candidates(
+            np.empty((trials, d), dtype=dtype),
+            np.empty((trials, points.shape[1]), dtype=dtype),
+            np.zeros((parts, trials)), self._metric.relative, absolute,
+        )  # fmt: skip
+        self._spaces = Reused(lambda: _cleared(kernels.workspace(trials, dtype)))
+        self._effort = n * trials
+
+    @property
+    def total(self) -> float:
+        """Σ w·α² over all rows."""
+        return float(self._masses.sums[1])
+
+    def add_centers(self, centers: FloatArray) -> int:
+        """Compare all rows with the first centres; return the distances computed."""
+        for number, center in enumerate(centers):
+            self._set_candidate(center)
+            self._visit(1, kernels.TAKE, number)
+        self.nearest.n_compared = len(centers)
+        kernels.sum_changed(self._rows.changed, self._masses)
+        return len(self._rows.points) * len(centers)
+
+    def _set_candidate(self, center: FloatArray) -> None:
+        """Make a point the first candidate."""
+        as_rows = self._rows._replace(points=np.ascontiguousarray(center[None]))
+        as_rows.points.flags.writeable = False
+        row = np.zeros(1, dtype=np.int64)
+        kernels.set_candidates(as_rows, row, self._candidates, self._projection)
+
+    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
+        """Take as many steps as there are rows of uniform numbers, or fewer."""
+        if self._workers.n_threads > 1 and self._effort > _MANY_PAIRS:
+            self._effort = 0
+            seeds, pairs = self._step(uniforms[0])
+        else:
+            found = np.empty(len(uniforms), dtype=np.int64)
+            with self._spaces.one() as space:
+                done, pairs = kernels.run(
+                    self._forest, self._rows, self._masses, self._candidates, self._projection,
+                    uniforms[:, None, :], least, self.nearest.n_compared, _AT_A_TIME, found, space,
+                )  # fmt: skip
+                self._effort = int(space.effort[0]) // max(done, 1)
+            seeds = found[:done].tolist()
+        self.nearest.n_compared += len(seeds)
+        return seeds, pairs
+
+    def _step(self, uniforms: Float64Array) -> tuple[list[int], int]:
+        """Take one step, shared out to threads."""
+        drawn = sum_tree.draw_rows(self._masses, uniforms)
+        candidates, projection, pairs = self._candidates, self._projection, 0
+        count = kernels.set_candidates(self._rows, drawn, candidates, projection)
+        known = every = (1 << count) - 1
+        pairs = self._visit(every, kernels.BOUND if projection else kernels.EXACT)
+        gains = self._gains()
+        if projection is not None:
+            best, known = 0.0, 0
+            for q in np.argsort(-gains[:count], kind="stable").tolist():
+                # The bounds are sums of the same length as the gains, and round alike.
+                if gains[q] < best * (1.0 - 2.0 * TIE):
+                    break
+                pairs += self._visit(1 << q, kernels.EXACT)
+                gains[q], known = self._gains()[q], known | 1 << q
+                best = max(best, float(gains[q]))
+        which = [q for q in range(count) if known >> q & 1]
+        at = which[winner([float(gains[q]) for q in which])]
+        self._visit(1 << at, kernels.TAKE, self.nearest.n_compared)
+        kernels.sum_changed(self._rows.changed, self._masses)
+        return [int(drawn[at])], pairs
+
+    def _gains(self) -> Float64Array:
+        totals = np.empty(self._candidates.gains.shape[1])
+        kernels.add_parts(self._candidates.gains, totals)
+        return totals
+
+    def _visit(self, bits: int, mode: int, number: int = 0) -> int:
+        """Compare all rows with some candidates; return the pairs compared."""
+
+        def task(part: int, stop: int) -> tuple[int, int]:
+            with self._spaces.one() as space:
+                space.effort[0] = 0
+                pairs = kernels.visit(
+                    self._forest, part, stop, bits, mode, number, self._rows, self._candidates,
+                    self._projection, space,
+                )  # fmt: skip
+                return int(pairs), int(space.effort[0])
+
+        parts = len(self._forest.parts) - 1
+        done = self._workers.over_blocks(
+            task, parts, -(-parts // (_SHARES * self._workers.n_threads))
+        )
+        self._effort += sum(effort for _, effort in done)
+        return sum(pairs for pairs, _ in done)
+
+
+def _cleared(space: kernels.Workspace) -> kernels.Workspace:
+    space.lowered[:] = 0.0
+    return space
+
+
+def _one_after_the_other(trees: list[Any]) -> kernels.Forest:
+    """Return the trees in shared arrays, their rows infinitely far from any centre.
+
+    Empties the list, tree by tree, so that not all are there twice.
+    """
+    parts = np.cumsum([0, *(len(tree.counts) for tree in trees)])
+    places = np.cumsum([0, *(len(tree.order) for tree in trees)])
+    (d, dtype), leaves = (trees[0].lower.shape[1], trees[0].lower.dtype), parts[-1]
+    order, counts = np.empty(places[-1], dtype=np.uint32), np.empty(leaves, dtype=np.int64)
+    first, nodes = np.empty(leaves + 1, dtype=np.int64), 2 * leaves - len(trees)
+    tiles = aligned((places[-1] // COLUMNS * d, COLUMNS), dtype)
+    lower, upper = np.empty((2, nodes, d), dtype=dtype)
+    for p in range(len(trees)):
+        tree, begin, leaf = trees[p], places[p], slice(parts[p], parts[p + 1])
+        trees[p] = None
+        node = slice(2 * parts[p] - p, 2 * parts[p + 1] - p - 1)
+        order[begin : places[p + 1]], counts[leaf] = tree.order, tree.counts
+        first[leaf], lower[node], upper[node] = tree.first[:-1] + begin, tree.lower, tree.upper
+        tiles[begin // COLUMNS * d : places[p + 1] // COLUMNS * d] = tree.tiles
+    first[-1] = places[-1]
+    kept, largest = np.full(places[-1], np.inf, dtype=dtype), np.full(nodes, np.inf)
+    beyond = first[:-1] + counts
+    missing = first[1:] - beyond
+    ends = np.cumsum(missing)
+    kept[np.repeat(beyond - ends + missing, missing) + np.arange(ends[-1])] = -1.0
+    return kernels.Forest(order, first, counts, lower, upper, tiles, kept, largest, parts)
