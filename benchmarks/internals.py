@@ -204,7 +204,7 @@ class Bench:
         return Sample(self.points).dimension()
 
     def _greedy(self, strategy: str | None) -> float:
-        """Return nanoseconds a row of a step of greedy k-means++, of 64; naive without a strategy."""
+        """Return nanoseconds a row of a greedy step, of 64; naive without a strategy."""
         algorithm = "naive" if strategy is None else "fast"
         options = {} if strategy is None else {"strategy": strategy}
         problem, draw = replace(self.problem, n_clusters=64), GREEDY.method(algorithm).draw

@@ -169,7 +169,7 @@ CALIBRATIONS: dict[str, Calibration] = {
         for strategy, share, where in (
             ("tree", costs.GREEDY_PRUNED["tree"], FEW),
             ("projected_tree", costs.GREEDY_PRUNED["projected_tree"], MANY),
-            ("projected_scan", costs.GREEDY_PRUNED["projected_scan"], (64, 10_000)))},
+            ("projected_scan", costs.GREEDY_PRUNED["projected_scan"], MANY))},
     "looking for structure": Calibration(
         ("PROBE", "probe"), lambda b: (b.probe(), costs.probe(b.points))),
 }

@@ -9,7 +9,6 @@ import pytest
 
 from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
-from kseeds.nearest.choice import STRATEGIES
 from kseeds.runtime.threads import BLOCK_ROWS, GivenUp, Workers, blocks_of, elsewhere, stop_flag
 
 
@@ -91,16 +90,16 @@ def threads(monkeypatch):
     ("function", "algorithm", "options"),
     [
         (function, algorithm, options)
-        for function, algorithms in (
-            (kmeans_plusplus, table.PLUSPLUS.algorithms),
-            (greedy_kmeans_plusplus, table.GREEDY.algorithms),
-            (kmeans_parallel, table.PARALLEL.algorithms),
+        for function, law in (
+            (kmeans_plusplus, table.PLUSPLUS),
+            (greedy_kmeans_plusplus, table.GREEDY),
+            (kmeans_parallel, table.PARALLEL),
         )
-        for algorithm in algorithms
+        for algorithm in law.algorithms
         # Plain kernels use one thread, and so small a job may get them; the others are asked for.
         for options in {
             "lazy": [{"kernels": "compiled"}],
-            "fast": [{"strategy": strategy} for strategy in STRATEGIES],
+            "fast": [{"strategy": one} for one in law.options_of(algorithm).get("strategy", ())],
         }.get(algorithm, [{}])
     ],
 )  # fmt: skip
