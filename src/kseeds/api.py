@@ -17,6 +17,7 @@ from kseeds.inputs import (
     Problem,
     Weights,
     check_algorithm,
+    check_choice,
     check_count,
     check_options,
     check_positive,
@@ -28,7 +29,7 @@ from kseeds.inputs.problem import UncheckedValuesError
 from kseeds.laws import GREEDY, PARALLEL, PLUSPLUS, Law
 from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
-from kseeds.methods.parallel.schedule import Schedule
+from kseeds.methods.parallel.schedule import REDUCTIONS, Schedule
 from kseeds.nearest.finish import exact_centers, finish
 from kseeds.results import Finished, Seeding
 from kseeds.runtime.threads import Workers
@@ -180,6 +181,7 @@ def kmeans_parallel(
     *,
     oversampling: float = 2.0,
     rounds: int = 5,
+    reduction: str = "k-means++",
     sample_weight: Any = None,
     metric: Any = "euclidean",
     initial_centers: Any = None,
@@ -205,6 +207,9 @@ def kmeans_parallel(
         Expected candidates of a round, as a multiple of ``n_clusters``.
     rounds : int, default 5
         Rounds of drawing candidates.
+    reduction : {"k-means++", "greedy"}
+        The law by which the candidates are reduced to k: one draw a step, or the best of several
+        as in `greedy_kmeans_plusplus`.
     sample_weight, metric, initial_centers, random_state, n_threads, progress
         As for `kmeans_plusplus`.
     algorithm : {"auto", "fast", "naive", "paper"}
@@ -235,7 +240,11 @@ def kmeans_parallel(
     >>> len(set(seeding.indices.tolist()))
     4
     """
-    schedule = Schedule(check_positive("oversampling", oversampling), check_count("rounds", rounds))
+    schedule = Schedule(
+        check_positive("oversampling", oversampling),
+        check_count("rounds", rounds),
+        check_choice("reduction", reduction, REDUCTIONS),
+    )
     with restored_on_error(random_state):
         return _seed(
             PARALLEL, X, n_clusters, algorithm, options, (schedule,),

@@ -117,6 +117,7 @@ def kmeans_parallel(
     *,
     oversampling: float = 2.0,
     rounds: int = 5,
+    reduction: str = "k-means++",
     sample_weight: Any = None,
     metric: str = "euclidean",
     initial_centers: Any = None,
@@ -139,6 +140,8 @@ def kmeans_parallel(
         Expected number of candidates per round, as a multiple of ``n_clusters``.
     rounds : int, default 5
         Number of rounds in which candidates are drawn.
+    reduction : {"k-means++", "greedy"}
+        How the candidates are reduced to k, as for `kseeds.kmeans_parallel`.
     sample_weight, metric, initial_centers, random_state, cache, progress
         As for `kmeans_plusplus`.
 
@@ -155,7 +158,7 @@ def kmeans_parallel(
     >>> kseeds.dask.kmeans_parallel(X, 5, random_state=0).centers.shape
     (5, 1)
     """
-    schedule = check_schedule(oversampling, rounds)
+    schedule = check_schedule(oversampling, rounds, reduction)
     rows = rows_of(X, sample_weight)
     return seed(
         lambda: _backend.running(rows.blocks, rows.weights, cache), n_clusters,

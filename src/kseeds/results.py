@@ -27,10 +27,10 @@ class Work:
     tree_nodes : int
         Tree nodes visited, in trees over centres and in trees over points.
     rounds : int
-        k-means++: one per seed; with ``algorithm="rounds"``, Dask or Spark, one per batch of
-        proposals. k-means||: the ``rounds`` that were asked for.
+        k-means++ and greedy k-means++: one per seed; with ``algorithm="rounds"``, Dask or Spark,
+        one per batch of proposals. k-means||: the ``rounds`` that were asked for.
     candidates : int
-        Candidates that k-means|| drew.
+        Candidates that k-means|| or greedy k-means++ drew.
     proposals, acceptances : int
         Rows that lazy k-means++ proposed, and how many of them became seeds.
     refreshes : int
@@ -66,9 +66,24 @@ Finished: TypeAlias = tuple[npt.NDArray[np.int32], FloatArray, float]
 """Labels, distances and potential."""
 
 
+def _as_array(
+    centers: FloatArray, dtype: npt.DTypeLike | None, copy: bool | None
+) -> npt.NDArray[Any]:
+    """Return centres as `numpy.asarray` with these arguments does in NumPy 2, also in NumPy 1."""
+    wanted = centers.dtype if dtype is None else np.dtype(dtype)
+    if copy is False and wanted != centers.dtype:
+        raise ValueError(
+            f"copy={copy} is not possible for dtype={wanted}: the centers are {centers.dtype}; "
+            "leave out copy, or ask for their dtype."
+        )
+    return centers.astype(wanted, copy=bool(copy))
+
+
 @dataclass(frozen=True, repr=False)
 class DistributedSeeding:
     """Seeds of data in partitions (Dask, Spark); unpacks as ``centers, indices``.
+
+    Where an array is wanted, it is that of its centres.
 
     Attributes
     ----------
@@ -90,6 +105,12 @@ class DistributedSeeding:
     work: Work
     seconds: float
 
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the centres: NumPy, and whoever wants an array of centres, takes a seeding."""
+        return _as_array(self.centers, dtype, copy)
+
     def __iter__(self) -> Iterator[Any]:
         yield self.centers
         yield self.indices
@@ -110,6 +131,9 @@ class Seeding:
     `kseeds.assign` does: fast for few seeds, but for thousands it may take many times as long as
     the seeding. If X has changed since the seeding, RuntimeError is raised. Pickles and copies
     contain the three only if they were computed before.
+
+    Where an array is wanted, a seeding is that of its centres: ``numpy.asarray(seeding)``, or
+    ``KMeans(init=kseeds.kmeans_plusplus)`` of scikit-learn.
 
     Attributes
     ----------
@@ -178,6 +202,12 @@ class Seeding:
         scikit-learn calls it inertia.
         """
         return self._final()[2]
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the centres: NumPy, and whoever wants an array of centres, takes a seeding."""
+        return _as_array(self.centers, dtype, copy)
 
     def __iter__(self) -> Iterator[Any]:
         yield self.centers

@@ -100,6 +100,7 @@ def kmeans_parallel(
     features: str | list[str] = "features",
     oversampling: float = 2.0,
     rounds: int = 5,
+    reduction: str = "k-means++",
     sample_weight: str | None = None,
     metric: str = "euclidean",
     initial_centers: Any = None,
@@ -124,6 +125,8 @@ def kmeans_parallel(
         Expected number of candidates per round, as a multiple of ``n_clusters``.
     rounds : int, default 5
         Number of rounds in which candidates are drawn.
+    reduction : {"k-means++", "greedy"}
+        How the candidates are reduced to k, as for `kseeds.kmeans_parallel`.
     sample_weight, metric, initial_centers, random_state, cache, progress
         As for `kmeans_plusplus`.
 
@@ -132,7 +135,7 @@ def kmeans_parallel(
     DistributedSeeding
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
     """
-    schedule = check_schedule(oversampling, rounds)
+    schedule = check_schedule(oversampling, rounds, reduction)
     chosen = features_of(_checked(frame), features)
     weights = weights_of(frame, sample_weight)
     return seed(

@@ -127,8 +127,8 @@ def parallel_law(
                 if p > 0.0:
                     more[(*taken, *compress(rows, takes))] += probability * p
         candidates = more
-    # Weighted by the rows nearest to them, the candidates are reduced to k seeds by k-means++ (which
-    # is greedy k-means++ with one trial).
+    # Weighted by the rows nearest to them, the candidates are reduced to k seeds by greedy
+    # k-means++; with one trial it is k-means++.
     trials = {"k-means++": 1, "greedy": 2 + int(log(k))}[reduction]
     law: Law = defaultdict(float)
     for taken, probability in candidates.items():

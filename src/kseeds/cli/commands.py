@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,14 @@ app = typer.Typer(
 # File names are printed as they are: brackets and colons are not markup.
 _out = Console(markup=False, emoji=False)
 
-METHODS = {"plusplus": kseeds.kmeans_plusplus, "parallel": kseeds.kmeans_parallel}
+METHODS: dict[str, Callable[..., Seeding]] = {
+    "plusplus": kseeds.kmeans_plusplus,
+    "greedy": kseeds.greedy_kmeans_plusplus,
+    "parallel": kseeds.kmeans_parallel,
+}
+
+_COMPARED = ("plusplus", "parallel")
+"""The methods of the paper, which the demo compares with naive ones."""
 
 
 def _version(value: bool) -> None:
@@ -84,7 +92,8 @@ def _compare(X: Any, k: int, random_state: int, all_algorithms: bool) -> Seeding
     # The paper's algorithms are always compiled; the others need not be for jobs of this size.
     algorithms = ("naive", "paper", "auto") if all_algorithms else ("naive", "auto")
     drawn: Seeding | None = None
-    for name, function in METHODS.items():
+    for name in _COMPARED:
+        function = METHODS[name]
         found = {}
         for algorithm in algorithms:
             # The first call loads the compiled kernels, if there are any; the second is shown.
@@ -134,7 +143,15 @@ def seed(
             ".npy, .csv or .parquet."
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="plusplus or parallel.")] = "plusplus",
+    method: Annotated[str, typer.Option(help="plusplus, greedy or parallel.")] = "plusplus",
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Of --method greedy: candidates per step; by default 2 + ln k."),
+    ] = None,
+    reduction: Annotated[
+        str | None,
+        typer.Option(help="Of --method parallel: k-means++ (the default) or greedy."),
+    ] = None,
     algorithm: Annotated[
         str, typer.Option(help="By default the fastest; see the README.")
     ] = "auto",
@@ -172,7 +189,16 @@ def seed(
     1 error, 2 wrong usage, 130 interrupted.
     """
     if method not in METHODS:
-        raise typer.BadParameter(f"{method!r} is unknown; use plusplus or parallel.")
+        raise typer.BadParameter(f"{method!r} is unknown; use plusplus, greedy or parallel.")
+    parameters: dict[str, Any] = {}
+    for option, owner, name, given in (
+        ("--trials", "greedy", "n_local_trials", trials),
+        ("--reduction", "parallel", "reduction", reduction),
+    ):
+        if given is not None and method != owner:
+            raise typer.BadParameter(f"{option} needs --method {owner}; the method is {method}.")
+        if given is not None:
+            parameters[name] = given
     with reporting_errors():
         if output is not None:
             check_target(output, file)
@@ -192,6 +218,7 @@ def seed(
             random_state=random_state,
             n_threads=threads,
             progress=True,
+            **parameters,
         )
         write_seeds(seeding, table.columns, output, indices)
         summary = Table(show_header=False)

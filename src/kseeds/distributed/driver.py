@@ -6,7 +6,8 @@ and receives sums and the rows that were drawn. The tasks of a partition are in
 
 **k-means||**: one task draws the first row. Every round has two: ``update`` compares all rows with
 the new candidates and returns Σ w·α², ``sample`` draws candidates. After a last ``update``,
-``members`` returns the weights of the candidates, which the driver reduces to k.
+``members`` returns the weights of the candidates, which the driver reduces to k
+(`kseeds.distributed.reduction`).
 
 **k-means++**: proposes many rows at a time, in proportion to the bounds w·q of the last update.
 The driver accepts or rejects them in order, each against the seeds accepted before it, with
@@ -35,15 +36,14 @@ from kseeds.distances.underflow import least_mass_for
 from kseeds.distributed import partition
 from kseeds.distributed.centers import check_centers
 from kseeds.distributed.partition import Picked, Plan, Rows
+from kseeds.distributed.reduction import best_candidate, reduce_candidates
 from kseeds.inputs.points import check_units
-from kseeds.inputs.problem import Problem, check_enough
+from kseeds.inputs.problem import check_enough
 from kseeds.inputs.weights import weight_scale
 from kseeds.methods.completion import draw_by_small_masses
 from kseeds.methods.parallel.schedule import Schedule
-from kseeds.methods.plusplus import lazy
 from kseeds.results import Work
 from kseeds.runtime.progress import SILENT, Progress
-from kseeds.runtime.threads import default_threads
 from kseeds.sampling.streams import Purpose, Stream
 
 _PROPOSALS = 8
@@ -251,33 +251,20 @@ def kmeans_parallel(driver: Driver, schedule: Schedule) -> Seeds:
     count = len(driver.centers)
     weights = np.sum(driver.ask(partition.members, (plan, count)), axis=0)[m:]
     work.candidates, work.rounds = len(rows), schedule.rounds
-    chosen = _reduce(driver, m, weights)
+    trials = schedule.trials(request.n_clusters)
+    chosen = reduce_candidates(driver, m, weights, trials)
     rows, values = rows[chosen], driver.values[m:][chosen]
     if len(rows) < request.n_clusters:
-        found = _complete_by_plusplus(driver, m, rows, values)
+        found = _complete_by_plusplus(driver, m, rows, values, trials)
     else:
         found = Seeds(rows, values, len(rows), work)
     request.progress.update(steps, steps, "rounds")
     return found
 
 
-def _reduce(driver: Driver, m: int, weights: npt.NDArray[np.float64]) -> Rows:
-    """Choose among the candidates by weighted k-means++, in this process."""
-    count = len(driver.centers) - m
-    if count == 0:
-        return np.empty(0, dtype=np.int64)
-    points = np.ascontiguousarray(driver.centers[m:])
-    points.flags.writeable = False
-    problem = Problem(
-        points, weights, driver.centers[:m], min(driver.request.n_clusters, count),
-        driver.plan.metric, driver.plan.stream, default_threads(), SILENT,
-    )  # fmt: skip
-    step = lazy.draw(problem, Purpose.REDUCTION)
-    driver.work.distances += step.work.distances
-    return step.indices
-
-
-def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: npt.NDArray[Any]) -> Seeds:
+def _complete_by_plusplus(
+    driver: Driver, m: int, rows: Rows, values: npt.NDArray[Any], trials: int
+) -> Seeds:
     """Continue with k-means++ over all rows: there were too few distinct candidates."""
     driver.values, driver.centers = driver.values[:m], driver.centers[:m]
     driver.n_compared = 0
@@ -286,7 +273,7 @@ def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: npt.NDArra
     # Its steps are not reported: progress and rounds stay those of k-means||.
     request, asked = driver.request, driver.work.rounds
     driver.request = replace(request, progress=SILENT)
-    found = kmeans_plusplus(driver, Purpose.COMPLETION, missing, before=rows)
+    found = kmeans_plusplus(driver, Purpose.COMPLETION, missing, rows, trials)
     driver.request, driver.work.rounds = request, asked
     return replace(
         found,
@@ -301,8 +288,9 @@ def kmeans_plusplus(
     purpose: Purpose = Purpose.PROPOSAL,
     wanted: int | None = None,
     before: Rows | None = None,
+    trials: int = 1,
 ) -> Seeds:
-    """Draw seeds by k-means++."""
+    """Draw seeds by k-means++, or by its greedy form with several ``trials`` per step."""
     request, work = driver.request, driver.work
     k = request.n_clusters if wanted is None else wanted
     before = np.empty(0, dtype=np.int64) if before is None else before
@@ -318,6 +306,12 @@ def kmeans_plusplus(
         request.progress.update(len(found), k, "seeds")
         if driver.update(np.empty(0, dtype=np.int64)) <= 0.0:
             break
+        if trials > 1:
+            uniforms = driver.plan.stream.uniforms(purpose, len(found), 0, trials)
+            best = best_candidate(driver, uniforms)
+            found = np.concatenate([found, best.rows])
+            driver.add(best.values)
+            continue
         uniforms = source(2 * size).reshape(2, size)
         proposed = driver.draw(uniforms[0])
         work.rounds += 1
@@ -326,7 +320,7 @@ def kmeans_plusplus(
         driver.add(proposed.values[accepted])
     work.acceptances += len(found)
     if len(found) < k and not driver.plan.prepared:
-        found = np.concatenate([found, _draw_by_small_masses(driver, k - len(found))])
+        found = np.concatenate([found, _draw_by_small_masses(driver, k - len(found), trials)])
     values, distinct = driver.values[m:], len(found)
     if distinct < k and not driver.plan.prepared:
         found, values = _fill(driver, found, values, k, before)
@@ -364,12 +358,12 @@ def _accept(
     return np.array(accepted, dtype=np.int64)
 
 
-def _draw_by_small_masses(driver: Driver, missing: int) -> Rows:
+def _draw_by_small_masses(driver: Driver, missing: int, trials: int) -> Rows:
     """Draw among the rows whose squared distances underflow, though they are not at a centre."""
     plan, centers = driver.plan, driver.plan.exact(driver.values)
     rows = _concatenated(driver.ask(partition.rows_off_centers, (plan, centers)))
     drawn, distances = draw_by_small_masses(
-        plan.exact(rows.values), rows.scores, centers, plan.metric, missing, plan.stream
+        plan.exact(rows.values), rows.scores, centers, plan.metric, missing, plan.stream, trials
     )
     driver.work.distances += distances
     driver.add(rows.values[drawn])

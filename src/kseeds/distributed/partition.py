@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from kseeds.distances import metrics, underflow
 from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.places import column_labels
 from kseeds.inputs.points import check_values, two_dimensional
@@ -238,6 +239,21 @@ def draw(
         drawn = np.minimum(drawn, np.flatnonzero(mass)[-1])
     squared = np.ones(len(drawn)) if state is None else state.squared[drawn].astype(np.float64)
     return state, Picked(start + drawn, part.values[drawn], squared)
+
+
+def gains(
+    part: Part, state: Nearest, message: tuple[Plan, FloatArray]
+) -> tuple[Nearest, npt.NDArray[np.float64]]:
+    """Return by how much each candidate for a centre would lower Σ w·α² of the rows."""
+    plan, candidates = message
+    points, kind = plan.points(part.values), plan.metric.kind
+    weights = plan.weights_of(part)
+    found = np.zeros(len(candidates))
+    for at, center in enumerate(candidates if len(points) else ()):
+        closer = np.minimum(squared_distances(points, center, kind), state.squared)
+        lowered = np.subtract(state.squared, closer, dtype=np.float64)
+        found[at] = (lowered if weights is None else lowered * weights).sum()
+    return state, found
 
 
 def rows_off_centers(

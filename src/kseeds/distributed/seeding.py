@@ -20,8 +20,8 @@ from kseeds.distributed.driver import (
     kmeans_plusplus,
 )
 from kseeds.errors import FewerDistinctPointsWarning
-from kseeds.inputs import check_count, check_positive, check_random_state
-from kseeds.methods.parallel.schedule import Schedule
+from kseeds.inputs import check_choice, check_count, check_positive, check_random_state
+from kseeds.methods.parallel.schedule import REDUCTIONS, Schedule
 from kseeds.results import DistributedSeeding
 from kseeds.runtime.progress import progress_for
 from kseeds.sampling.streams import Stream
@@ -88,9 +88,13 @@ def _stream_of(random_state: Any) -> Stream | Callable[[], Stream]:
     return check_random_state(random_state)
 
 
-def check_schedule(oversampling: Any, n_rounds: Any) -> Schedule:
-    """Check ``oversampling`` and ``rounds`` of k-means||."""
-    return Schedule(check_positive("oversampling", oversampling), check_count("rounds", n_rounds))
+def check_schedule(oversampling: Any, n_rounds: Any, reduction: Any) -> Schedule:
+    """Check ``oversampling``, ``rounds`` and ``reduction`` of k-means||."""
+    return Schedule(
+        check_positive("oversampling", oversampling),
+        check_count("rounds", n_rounds),
+        check_choice("reduction", reduction, REDUCTIONS),
+    )
 
 
 def check_metric_name(metric: Any) -> str:

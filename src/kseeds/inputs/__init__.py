@@ -2,6 +2,7 @@
 
 from kseeds.inputs.arguments import (
     check_algorithm,
+    check_choice,
     check_count,
     check_metric,
     check_positive,
@@ -20,6 +21,7 @@ __all__ = [
     "Problem",
     "Weights",
     "check_algorithm",
+    "check_choice",
     "check_count",
     "check_metric",
     "check_options",

@@ -46,6 +46,14 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
+    """Return ``value`` if it is one of ``choices``."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        wanted = " or ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={shown(value)} is not possible; use {wanted}.")
+    return value
+
+
 def check_metric(metric: Any) -> str | Dissimilarity:
     """Return the name of a known metric, or a function of two rows."""
     if isinstance(metric, str) and metric in METRICS:

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
 from kseeds.errors import shown
+from kseeds.inputs.arguments import check_choice
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -20,7 +21,7 @@ _COMMON = (
 KEYWORDS: dict[str, Collection[str]] = {
     "kmeans_plusplus": _COMMON,
     "greedy_kmeans_plusplus": ("n_local_trials", *_COMMON),
-    "kmeans_parallel": ("oversampling", "rounds", *_COMMON),
+    "kmeans_parallel": ("oversampling", "rounds", "reduction", *_COMMON),
 }
 """The keywords of the public functions; `with_hints` adds those of the functions it decorates."""
 
@@ -87,10 +88,7 @@ def check_options(
             raise _unknown(function, name, known)
         if algorithm not in owners:
             raise TypeError(f"{name}={shown(value)} {_elsewhere(algorithm, owners, options_of)}.")
-        allowed = options_of(algorithm)[name]
-        if not any(type(value) is type(choice) and value == choice for choice in allowed):
-            choices = " or ".join(repr(choice) for choice in allowed)
-            raise ValueError(f"{name}={shown(value)} is not possible; use {choices}.")
+        check_choice(name, value, options_of(algorithm)[name])
 
 
 def _elsewhere(

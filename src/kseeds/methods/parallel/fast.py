@@ -1,7 +1,8 @@
 """k-means|| by the fastest exact strategy for the shape of the data, reduced lazily.
 
 The candidates are those of the naive algorithm, whichever strategy compares the rows with them.
-The reduction to k draws from the same law by lazy k-means++, with random numbers of its own.
+The reduction to k draws from the same law by lazy k-means++, with random numbers of its own; or, if
+that is asked for, by greedy k-means++.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
+from kseeds.methods.greedy import naive as greedy
 from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import lazy
@@ -44,7 +46,7 @@ def draw(problem: Problem, schedule: Schedule, *, strategy: str | None = None) -
         work.distances += counts.distances
         work.tree_nodes += counts.nodes
 
-    return rounds.draw(problem, schedule, update, lazy.draw)
+    return rounds.draw(problem, schedule, update, lazy.draw, greedy.draw)
 
 
 METHOD = Method(draw, {"strategy": STRATEGIES})

@@ -8,6 +8,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
+from kseeds.methods.greedy import naive as greedy
 from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import naive
@@ -33,7 +34,7 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
             nearest.n_compared += 1
             work.distances += len(squared)
 
-    return rounds.draw(problem, schedule, update, naive.draw)
+    return rounds.draw(problem, schedule, update, naive.draw, greedy.draw)
 
 
 METHOD = Method(draw)

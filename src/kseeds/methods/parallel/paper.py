@@ -11,6 +11,7 @@ import numpy as np
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
+from kseeds.methods.greedy import naive as greedy
 from kseeds.methods.parallel import schedule as rounds
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus import paper
@@ -53,7 +54,7 @@ def draw(problem: Problem, schedule: Schedule, *, in_range: bool = True) -> Draw
         work.distances += tree.distances + computed
         work.tree_nodes += visited
 
-    return rounds.draw(problem, schedule, update, paper.draw)
+    return rounds.draw(problem, schedule, update, paper.draw, greedy.draw)
 
 
 METHOD = Method(draw, {"in_range": (True, False)}, any_dissimilarity=False)

@@ -17,6 +17,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.distances.underflow import least_mass
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw
+from kseeds.methods.greedy.rule import trials_for
 from kseeds.nearest.state import Nearest
 from kseeds.results import Work
 from kseeds.runtime.progress import SILENT
@@ -34,16 +35,32 @@ Update: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
 PlusPlus: TypeAlias = Callable[[Problem, Purpose], Draw]
 """An algorithm that draws k-means++."""
 
+Greedy: TypeAlias = Callable[[Problem, int, Purpose], Draw]
+"""An algorithm that draws greedy k-means++, with so many candidates per step."""
+
+REDUCTIONS = ("k-means++", "greedy")
+"""The laws by which candidates may be reduced to k."""
+
 
 @dataclass(frozen=True)
 class Schedule:
-    """How much k-means|| draws: ``oversampling`` times k candidates in each of ``rounds``."""
+    """How much k-means|| draws: ``oversampling`` times k candidates in each of ``rounds``.
+
+    ``reduction`` is one of `REDUCTIONS`.
+    """
 
     oversampling: float
     rounds: int
+    reduction: str = "k-means++"
+
+    def trials(self, n_clusters: int) -> int:
+        """Return how many candidates a step of the reduction draws; one is k-means++."""
+        return trials_for(n_clusters, None) if self.reduction == "greedy" else 1
 
 
-def draw(problem: Problem, schedule: Schedule, update: Update, plusplus: PlusPlus) -> Draw:
+def draw(
+    problem: Problem, schedule: Schedule, update: Update, plusplus: PlusPlus, greedy: Greedy
+) -> Draw:
     """Draw up to ``n_clusters`` rows; fewer if the rest coincide with centres."""
     points, m = problem.points, len(problem.initial)
     work = Work(rounds=schedule.rounds)
@@ -73,7 +90,13 @@ def draw(problem: Problem, schedule: Schedule, update: Update, plusplus: PlusPlu
         problem.progress.update(schedule.rounds, schedule.rounds + 1, "rounds")
         update(new_centers, nearest, work, workers)
     work.candidates = len(candidates)
-    drawn_rows = _reduce(replace(problem, progress=SILENT), candidates, nearest, work, plusplus)
+    trials = schedule.trials(problem.n_clusters)
+
+    def reduce(part: Problem, purpose: Purpose) -> Draw:
+        return plusplus(part, purpose) if trials == 1 else greedy(part, trials, purpose)
+
+    drawn_rows = _reduce(replace(problem, progress=SILENT), candidates, nearest, work, reduce)
+    drawn_rows.trials = trials
     problem.progress.update(schedule.rounds + 1, schedule.rounds + 1, "rounds")
     return drawn_rows
 
@@ -133,7 +156,10 @@ def _reduce(
     work: Work,
     plusplus: PlusPlus,
 ) -> Draw:
-    """Reduce the candidates to k by weighted k-means++, drawing more rows if they are few."""
+    """Reduce the candidates to k by weighted k-means++, drawing more rows if they are few.
+
+    ``plusplus`` may also be the greedy form.
+    """
     m = len(problem.initial)
     members = np.zeros(m + len(candidates))
     for lo, hi in blocks_of(len(problem.points)):
