@@ -29,7 +29,9 @@ def is_small(X: FloatArray, weights: Float64Array | None, trials: int) -> bool:
         return False
     flat = X.reshape(-1)
     least, most = _ORDINARY
-    if not least < float(flat @ flat) < most:
+    with np.errstate(over="ignore"):
+        size = float(flat @ flat)
+    if not least < size < most:
         return False
     return weights is None or (weights.min() >= 0.0 and least < float(weights.max()) < most)
 
