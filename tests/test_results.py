@@ -10,7 +10,13 @@ import threading
 import numpy as np
 import pytest
 
-from kseeds import assign, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    DistributedSeeding,
+    assign,
+    greedy_kmeans_plusplus,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
 from kseeds import laws as table
 from kseeds.inputs.fingerprint import fingerprint_of
 from kseeds.runtime.threads import Workers
@@ -18,6 +24,7 @@ from tests.data import points_of
 
 SEEDERS = [
     *((kmeans_plusplus, algorithm) for algorithm in table.PLUSPLUS.algorithms),
+    *((greedy_kmeans_plusplus, algorithm) for algorithm in table.GREEDY.algorithms),
     *((kmeans_parallel, algorithm) for algorithm in table.PARALLEL.algorithms),
 ]
 every = pytest.mark.parametrize(("function", "algorithm"), SEEDERS)
@@ -237,3 +244,30 @@ def test_results_carry_what_they_promise():
     copy = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(copy.labels, found.labels)
     assert copy.work == found.work
+
+
+def as_distributed(found):
+    return DistributedSeeding(found.centers, found.indices, "k-means++", found.work, 0.0)
+
+
+@pytest.mark.parametrize("kind", [lambda found: found, as_distributed])
+def test_a_seeding_is_an_array_of_its_centers(kind):
+    found = kind(kmeans_plusplus(points(), 9, random_state=0))
+    assert np.asarray(found) is found.centers
+    assert found.__array__() is found.centers
+    for copied in (np.array(found), found.__array__(copy=True), found.__array__(np.float64)):
+        assert not np.shares_memory(copied, found.centers)
+        np.testing.assert_array_equal(copied, found.centers)
+    assert np.asarray(found, dtype=np.float64).dtype == np.float64
+    assert found.__array__(np.float32, copy=False) is found.centers
+    with pytest.raises(ValueError, match="copy=False is not possible for dtype=float64"):
+        found.__array__(np.float64, copy=False)
+    assert np.concatenate([found, found]).shape == (18, 5)
+
+
+def test_a_seeding_is_taken_for_centers():
+    X = points()
+    found = kmeans_plusplus(X, 9, random_state=0)
+    np.testing.assert_array_equal(assign(X, found).labels, found.labels)
+    again = kmeans_plusplus(X, 3, initial_centers=found, random_state=0)
+    assert len(np.unique(np.concatenate([found, again]), axis=0)) == 12

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from kseeds import Seeding, kmeans_plusplus
+from kseeds import Seeding, greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds.runtime import kernel_cache
 from tests.cli.common import X, refused, run, seed, started
 from tests.harness.isolation import run as run_python
@@ -71,6 +71,37 @@ def test_the_method_can_be_chosen(files):
     assert "kmeans_parallel" in done.output
 
 
+def test_greedy_seeds_and_their_trials(files):
+    words = ("-k", 5, "--method", "greedy", "--random-state", 2, "-o", files / "y.npy")
+    for more, keywords in (((), {}), (("--trials", 9), {"n_local_trials": 9})):
+        done = seed(files / "x.npy", *words, *more)
+        assert "greedy_kmeans_plusplus" in done.output
+        wanted = greedy_kmeans_plusplus(X, 5, random_state=2, **keywords).centers
+        np.testing.assert_array_equal(np.load(files / "y.npy"), wanted)
+
+
+def test_the_reduction_of_parallel_can_be_chosen(files):
+    words = ("-k", 9, "--method", "parallel", "--random-state", 2, "-o", files / "y.npy")
+    seed(files / "x.npy", *words, "--reduction", "greedy")
+    wanted = kmeans_parallel(X, 9, random_state=2, reduction="greedy")
+    np.testing.assert_array_equal(np.load(files / "y.npy"), wanted.centers)
+    assert wanted.indices.tolist() != kmeans_parallel(X, 9, random_state=2).indices.tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "owner"),
+    [
+        (["--trials", 3], "greedy"),
+        (["--method", "parallel", "--trials", 3], "greedy"),
+        (["--method", "greedy", "--reduction", "greedy"], "parallel"),
+    ],
+)
+def test_an_option_of_another_method_is_wrong_usage(files, words, owner):
+    done = run("seed", files / "x.npy", "-k", 3, *words)
+    assert done.exit_code == 2
+    assert f"needs --method {owner}" in " ".join(done.stderr.replace("│", " ").split())
+
+
 def unasked(self):
     raise AssertionError("paid for what nobody asked for")
 
@@ -107,6 +138,11 @@ def test_a_file_that_changed_meanwhile_is_refused(files, monkeypatch):
         (["x.txt", "-k", 3], "use one of .npy, .csv, .parquet"),
         (["x.npy", "-k", 301], "n_clusters=301 is more than the 300 rows of X"),
         (["x.npy", "-k", 3, "--metric", "odd"], "metric='odd' is unknown"),
+        (["x.npy", "-k", 3, "--method", "greedy", "--trials", 0], "n_local_trials=0 is too small"),
+        (
+            ["x.npy", "-k", 3, "--method", "parallel", "--reduction", "odd"],
+            "reduction='odd' is not possible",
+        ),
         (["x.npy", "-k", 3, "--weights", "w"], "names a column, but"),
         (["x.csv", "-k", 3, "--weights", "w"], "it has a, b, c"),
         (["x.npy", "-k", 3, "--header"], "are for .csv files"),

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import kseeds.dask
-from kseeds import FewerDistinctPointsWarning, VPTree, assign, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    FewerDistinctPointsWarning,
+    VPTree,
+    assign,
+    greedy_kmeans_plusplus,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
 from kseeds import laws as table
 from kseeds.distances.embeddings import UNIT_VECTORS
 from kseeds.distances.metrics import SAME_DIRECTION
@@ -20,6 +27,7 @@ from tests.methods.laws import chi_square_p, euclidean, plusplus_law
 SEEDERS = [
     *((kmeans_plusplus, {"algorithm": algorithm}) for algorithm in table.PLUSPLUS.algorithms),
     (kmeans_plusplus, {"algorithm": "lazy", "kernels": "compiled"}),
+    *((greedy_kmeans_plusplus, {"algorithm": one}) for one in table.GREEDY.algorithms),
     *((kmeans_parallel, {"algorithm": algorithm}) for algorithm in table.PARALLEL.algorithms),
     (kmeans_parallel, {"algorithm": "fast", "strategy": "tree"}),
 ]

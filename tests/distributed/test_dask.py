@@ -34,6 +34,9 @@ def expected():
         "parallel": kseeds.kmeans_parallel(
             X, K, sample_weight=weights, random_state=5
         ).indices.tolist(),
+        "greedily reduced": kseeds.kmeans_parallel(
+            X, K, sample_weight=weights, random_state=5, reduction="greedy"
+        ).indices.tolist(),
     }
 
 
@@ -44,6 +47,9 @@ def seeds_of(X, weights, **options):
         ).indices.tolist(),
         "parallel": kseeds_dask.kmeans_parallel(
             X, K, sample_weight=weights, random_state=5, **options
+        ).indices.tolist(),
+        "greedily reduced": kseeds_dask.kmeans_parallel(
+            X, K, sample_weight=weights, random_state=5, reduction="greedy", **options
         ).indices.tolist(),
     }
 
@@ -124,6 +130,8 @@ def test_bad_arguments_are_named():
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight="w")
     with pytest.raises(ValueError, match="n_clusters=101 is more than the 100 rows"):
         kseeds_dask.kmeans_parallel(chunked, 101)
+    with pytest.raises(ValueError, match="reduction='lazy' is not possible; use 'k-means"):
+        kseeds_dask.kmeans_parallel(chunked, 3, reduction="lazy")
     with pytest.raises(ValueError, match="metric=<function"):
         kseeds_dask.kmeans_plusplus(chunked, 3, metric=lambda a, b: 0.0)
     bad = X.copy()

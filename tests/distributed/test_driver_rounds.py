@@ -18,7 +18,8 @@ from kseeds.sampling.streams import Stream
 from tests.data import METRICS
 from tests.distributed.common import K, N, cuts_of, whole_numbers
 from tests.harness.profiles import scaled
-from tests.methods.laws import chi_square_p, plusplus_law
+from tests.methods.cases import METHODS
+from tests.methods.laws import chi_square_p, parallel_law, plusplus_law
 
 
 class Twice(LocalBackend):
@@ -63,6 +64,10 @@ def test_partitions_and_repeated_tasks_change_no_seed(parts, weighted, with_init
     found = rounds.kmeans_parallel(driver, Schedule(2.0, 5))
     assert found.indices.tolist() == expected.indices.tolist()
     assert found.work.candidates == expected.work.candidates
+    expected = kmeans_parallel(X, K, algorithm="fast", reduction="greedy", **same)
+    driver = driver_over(X, weights, borders, K, 5, initial, kind)
+    found = rounds.kmeans_parallel(driver, Schedule(2.0, 5, "greedy"))
+    assert found.indices.tolist() == expected.indices.tolist()
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -110,12 +115,25 @@ def test_too_few_distinct_points_are_filled_as_in_memory():
     assert sorted(X[found.indices[:3], 0]) == sorted(X[several.indices[:3], 0])
 
 
-def test_too_few_candidates_are_completed():
+@pytest.mark.parametrize("reduction", ["k-means++", "greedy"])
+def test_too_few_candidates_are_completed(reduction):
     X, _ = whole_numbers(400)
     driver = driver_over(X, None, [0, 100, 400], 60, 2)
-    found = rounds.kmeans_parallel(driver, Schedule(0.1, 2))
+    found = rounds.kmeans_parallel(driver, Schedule(0.1, 2, reduction))
     assert len(set(found.indices.tolist())) == 60
     np.testing.assert_array_equal(found.values, X[found.indices])
+
+
+def test_too_few_candidates_are_completed_greedily_by_the_law(seed_offset):
+    rows = METHODS["kmeans_parallel"].inputs["greedy reduction of too few"]
+    X, weights = np.array(rows.points), np.array(rows.weights, dtype=float)
+    drawn = []
+    for t in range(scaled(2_000)):
+        driver = driver_over(X, weights, [0, 1, 1, 4], rows.k, seed_offset + t)
+        found = rounds.kmeans_parallel(driver, Schedule(**rows.others))
+        drawn.append(tuple(found.indices.tolist()))
+    law = parallel_law(rows.points, rows.weights, rows.k, **rows.others)
+    assert chi_square_p(law, drawn) > 1e-5
 
 
 def test_many_seeds_take_few_rounds_and_few_bytes():

@@ -75,6 +75,18 @@ def test_partitions_change_no_seed(spark, expected, partitions, cache):
     assert seeds_of(frame, features=["a", "b", "c"], cache=cache) == expected
 
 
+def test_the_reduction_may_be_greedy(spark):
+    import kseeds.spark
+
+    X, weights = whole_numbers()
+    same = {"random_state": 5, "reduction": "greedy"}
+    wanted = kseeds.kmeans_parallel(X, K, sample_weight=weights, **same)
+    found = kseeds.spark.kmeans_parallel(
+        frame_of(spark, 3), K, features=["a", "b", "c"], sample_weight="w", **same
+    )
+    assert found.indices.tolist() == wanted.indices.tolist()
+
+
 def test_arrays_vectors_and_empty_partitions_change_no_seed(spark, expected):
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import functions

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from kseeds import ClockQueue, VPTree, assign, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    ClockQueue,
+    VPTree,
+    assign,
+    greedy_kmeans_plusplus,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
+from kseeds.laws import GREEDY
 from tests.harness.catalogue import STRATEGIES, STRATEGY_OPTION
 
 Result = tuple[bytes, ...]
@@ -85,6 +93,12 @@ JOBS: dict[str, Job] = {
     "naive": _of(kmeans_plusplus, FEW, 20, algorithm="naive"),
     "paper": _of(kmeans_plusplus, MANY, 10, algorithm="paper"),
     "rounds": _of(kmeans_plusplus, MANY, 40, algorithm="rounds"),
+    **{
+        f"greedy {algorithm}": _of(greedy_kmeans_plusplus, MANY, 5, algorithm=algorithm)
+        for algorithm in GREEDY.algorithms
+    },
+    "greedy few": _of(greedy_kmeans_plusplus, FEW, 20),
+    "parallel greedy": _of(kmeans_parallel, FEW, 20, reduction="greedy"),
     "parallel naive": _of(kmeans_parallel, FEW, 20, algorithm="naive"),
     "parallel paper": _of(kmeans_parallel, MANY, 2, algorithm="paper"),
     **{

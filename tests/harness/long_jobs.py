@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
+from kseeds import VPTree, assign, greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
+from kseeds.laws import GREEDY
 from kseeds.runtime.threads import ELSEWHERE
 from tests.harness import everything
 from tests.harness.catalogue import STRATEGIES, STRATEGY_OPTION
@@ -79,6 +80,10 @@ JOBS: dict[str, Callable[[int], Callable[[], Any]]] = {
     "naive": _seeding(kmeans_plusplus, 64, 100, algorithm="naive"),
     "paper": _seeding(kmeans_plusplus, 64, 50, algorithm="paper"),
     "rounds": _seeding(kmeans_plusplus, 64, 3, algorithm="rounds"),
+    **{
+        f"greedy {algorithm}": _seeding(greedy_kmeans_plusplus, 64, 100, algorithm=algorithm)
+        for algorithm in GREEDY.algorithms
+    },
     "parallel naive": _seeding(kmeans_parallel, 64, 100, algorithm="naive"),
     "parallel paper": _seeding(kmeans_parallel, 64, 100, algorithm="paper"),
     **{

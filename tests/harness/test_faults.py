@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from kseeds import VPTree, assign, kmeans_parallel, kmeans_plusplus
+from kseeds import VPTree, assign, greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from tests.harness import everything, faults
 from tests.harness.counts import add
 from tests.harness.everything import FEW, MANY, WIDE
@@ -124,6 +124,7 @@ USERS = {
     "rounds": lambda **user: kmeans_plusplus(
         FEW[:50], 9, random_state=0, algorithm="rounds", **user
     ),
+    "greedy": lambda **user: greedy_kmeans_plusplus(FEW[:50], 9, random_state=0, **user),
     "fast": lambda **user: kmeans_parallel(FEW[:50], 9, random_state=0, **user),
     "parallel naive": lambda **user: kmeans_parallel(
         FEW[:50], 9, random_state=0, algorithm="naive", **user

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from kseeds import kmeans_parallel, kmeans_plusplus
+from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 
 X = np.random.default_rng(0).normal(size=(10, 3))
 NAN, INF = X.copy(), X.copy()
@@ -72,7 +72,11 @@ BOTH = [
     ({"random_state": "a"}, TypeError, r"random_state='a' is not a random state; pass None"),
     ({"random_state": 1.5}, TypeError, r"random_state=1\.5"),
     ({"random_state": -1}, ValueError, r"random_state=-1 is negative"),
-    ({"algorithm": "quick"}, ValueError, r"algorithm='quick' is unknown to kmeans_.*; use one of "),
+    (
+        {"algorithm": "quick"},
+        ValueError,
+        r"algorithm='quick' is unknown to .*; use one of ",
+    ),
     ({"algorithm": None}, ValueError, r"algorithm=None is unknown"),
     ({"n_threads": 0}, ValueError, r"n_threads=0 is too small"),
     ({"n_threads": "2"}, TypeError, r"n_threads='2' is not an integer"),
@@ -81,7 +85,7 @@ BOTH = [
 ]
 
 
-@pytest.mark.parametrize("function", [kmeans_plusplus, kmeans_parallel])
+@pytest.mark.parametrize("function", [kmeans_plusplus, greedy_kmeans_plusplus, kmeans_parallel])
 @pytest.mark.parametrize(("change", "error", "message"), BOTH)
 def test_a_bad_argument_of_both_functions_is_named(function, change, error, message):
     with pytest.raises(error, match=message) as caught:
@@ -106,6 +110,13 @@ def test_a_bad_argument_of_both_functions_is_named(function, change, error, mess
             r"oversampling=10*\.\.\. is out of",
         ),
         (kmeans_parallel, {"oversampling": "2"}, TypeError, r"oversampling='2' is not a number"),
+        (
+            kmeans_parallel,
+            {"reduction": "kmeans++"},
+            ValueError,
+            r"'kmeans\+\+' is not possible; use",
+        ),
+        (kmeans_parallel, {"reduction": 2}, ValueError, r"use 'k-means\+\+' or 'greedy'\.$"),
         (kmeans_parallel, {"rounds": 0}, ValueError, r"rounds=0 is too small"),
         (kmeans_parallel, {"rounds": 2.5}, TypeError, r"rounds=2\.5 is not an integer"),
     ],
@@ -113,3 +124,22 @@ def test_a_bad_argument_of_both_functions_is_named(function, change, error, mess
 def test_a_bad_option_of_one_function_is_named(function, change, error, message):
     with pytest.raises(error, match=message):
         function(X, 3, algorithm="paper", **change)
+
+
+@pytest.mark.parametrize(
+    ("trials", "error", "message"),
+    [
+        (0, ValueError, r"n_local_trials=0 is too small; pass a whole number of at least 1\.$"),
+        (-1, ValueError, r"n_local_trials=-1 is too small"),
+        (2.0, TypeError, r"n_local_trials=2\.0 is not an integer"),
+        (True, TypeError, r"n_local_trials=True is not an integer"),
+        ("auto", TypeError, r"n_local_trials='auto' is not an integer"),
+        (2**31, ValueError, r"n_local_trials=2147483648 is too large"),
+    ],
+)
+def test_a_bad_number_of_trials_is_named(trials, error, message):
+    generator = np.random.default_rng(0)
+    before = generator.bit_generator.state
+    with pytest.raises(error, match=message):
+        greedy_kmeans_plusplus(X, 3, n_local_trials=trials, random_state=generator)
+    assert generator.bit_generator.state == before

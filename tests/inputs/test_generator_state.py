@@ -66,6 +66,7 @@ CASES += [
     (kmeans_parallel, {"algorithm": "fast", "strategy": "none"}),
     (kmeans_parallel, {"oversampling": 0}),
     (kmeans_parallel, {"rounds": 0}),
+    (kmeans_parallel, {"reduction": "none"}),
 ]
 
 

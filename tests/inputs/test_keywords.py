@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from kseeds import kmeans_parallel, kmeans_plusplus
+from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds.inputs.keywords import KEYWORDS
 
 X = np.random.default_rng(0).normal(size=(10, 3))
@@ -46,6 +46,9 @@ def test_the_right_name_is_suggested(function, given, meant, algorithm):
         (kmeans_plusplus, {"speed": 9}, r"^speed is unknown to kmeans_plusplus; it takes sample_w"),
         (kmeans_plusplus, {"oversampling": 2.0}, r"^oversampling is unknown to .*plusplus; it is a "
          r"keyword of kmeans_parallel\.$"),
+        (kmeans_plusplus, {"n_local_trials": 3}, r"it is a keyword of greedy_kmeans_plusplus\.$"),
+        (greedy_kmeans_plusplus, {"n_trials": 3}, r"; use n_local_trials\.$"),
+        (greedy_kmeans_plusplus, {"reduction": "greedy"}, r"is a keyword of kmeans_parallel\.$"),
         (kmeans_parallel, {"oversampling_factor": 2}, r"; use oversampling\.$"),
         (kmeans_plusplus, {"bacth": 8}, r"^bacth is unknown to kmeans_plusplus; use batch"),
         (kmeans_plusplus, {"batch": 8}, r"^batch=8 is an option of algorithm='lazy' only; "
@@ -70,7 +73,7 @@ def test_an_option_of_another_algorithm_is_pointed_out(function, keywords, messa
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", [*FUNCTIONS, greedy_kmeans_plusplus])
 def test_the_known_keywords_are_those_of_the_function(function):
     parameters = inspect.signature(function).parameters.values()
     names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]

@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kseeds import FewerDistinctPointsWarning, Seeding, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    FewerDistinctPointsWarning,
+    Seeding,
+    greedy_kmeans_plusplus,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
 from kseeds import laws as table
 from tests.harness.catalogue import STRATEGIES
 from tests.harness.profiles import scaled
-from tests.methods.laws import DISTANCES, Law, parallel_law, plusplus_law
+from tests.methods.laws import DISTANCES, Law, greedy_law, parallel_law, plusplus_law
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ def squared_hop(a: Any, b: Any) -> float:
 
 LINE = [[0.0], [1.0], [2.5], [7.0], [7.5], [12.0]]
 FOUR = [[0.0], [1.0], [3.0], [7.5]]
+PAIRS = [[0.0], [10.0], [11.0], [20.0], [21.0]]
+"""Two pairs whose points, once the first row is a seed, help each other and nobody else."""
 GLOBE = [[0.1, 0.3], [0.5, -0.4], [-1.0, 0.2], [0.9, 1.1], [-0.3, -0.8]]
 HEAVY = [1.0, 0.25, 3.0, 0.5, 2.0, 1.5]
 
@@ -92,6 +100,28 @@ METHODS = {
         "duplicates",
         Input(GLOBE, [1.0, 2.0, 0.5, 1.0, 0.0], 3),
     ),
+    "greedy_kmeans_plusplus": Method(
+        greedy_kmeans_plusplus,
+        greedy_law,
+        tuple(table.GREEDY.algorithms),
+        {},
+        {
+            "line": Input(LINE, [1, 1, 1, 1, 1, 1], 3),
+            "weights": Input(LINE, HEAVY, 3),
+            "zero weights": Input(LINE, [1, 0, 2, 0, 1, 3], 3),
+            "duplicates": Input([[0.0], [0.0], [3.0], [3.0], [3.0], [10.0]], [1, 2, 1, 1, 0, 2], 3),
+            "fewer distinct than k": Input(
+                [[0.0], [0.0], [4.0], [4.0], [4.0]], [1, 2, 1, 3, 1], 3
+            ),
+            "plane": Input([[0, 0], [1, 0], [0, 2], [5, 5], [6, 5], [-3, 4]], [1] * 6, 3),
+            "ties": Input(PAIRS, [1, 1, 1, 1, 1], 3, {"initial_centers": [[0.0]]}),
+            "around centres": Input(LINE, HEAVY, 2, {"initial_centers": [[6.0], [-1.0]]}),
+            "one trial": Input(LINE, HEAVY, 3, {"n_local_trials": 1}),
+            "five trials": Input(FOUR, [1, 2, 1, 3], 3, {"n_local_trials": 5}),
+        },
+        "ties",
+        Input(GLOBE, [1.0, 2.0, 0.5, 1.0, 0.0], 3),
+    ),
     "kmeans_parallel": Method(
         kmeans_parallel,
         parallel_law,
@@ -112,6 +142,14 @@ METHODS = {
             ),
             "duplicates": Input(
                 [[0.0], [0.0], [3.0], [8.0]], [1, 1, 1, 2], 2, {"oversampling": 0.5, "rounds": 2}
+            ),
+            "greedy reduction": Input(
+                FOUR, [1, 3, 1, 2], 2,
+                {"oversampling": 0.8, "rounds": 2, "reduction": "greedy"},
+            ),
+            "greedy reduction of too few": Input(
+                FOUR, [1, 1, 2, 1], 2,
+                {"oversampling": 0.2, "rounds": 1, "reduction": "greedy"},
             ),
         },
         "duplicates",  # which of several equal rows is taken is where strategies could differ
@@ -174,11 +212,13 @@ def _by_metrics() -> Iterator[tuple[Case, bool]]:
     for name, method in METHODS.items():
         rows = method.any_metric
         for algorithm in method.algorithms:
-            short = algorithm == "lazy"
+            is_greedy = name == "greedy_kmeans_plusplus"
+            short = algorithm == "lazy" or is_greedy
             for options in tiers.get(algorithm, ({},)):
                 for metric in DISTANCES:
                     for dtype in (np.float32, np.float64):
-                        yield Case(name, algorithm, options, "globe", rows, metric, dtype), short
+                        often = short and not (is_greedy and dtype is np.float64)
+                        yield Case(name, algorithm, options, "globe", rows, metric, dtype), often
                 if algorithm != "paper" and options != {"kernels": "compiled"}:
                     yield Case(name, algorithm, options, "globe", rows, squared_hop), short
 

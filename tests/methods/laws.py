@@ -95,8 +95,9 @@ def greedy_law(
                 mass, draws = [0.0 if i in seeds else w for i, w in enumerate(weights)], 1
             left = [sum(masses(points, weights, [*centers, p], distance)) for p in points]
             gains = [sum(mass) - potential for potential in left]
+            chance = [m / sum(mass) for m in mass]
             for drawn in product([i for i, m in enumerate(mass) if m > 0.0], repeat=draws):
-                p = prod(mass[i] / sum(mass) for i in drawn)
+                p = prod(chance[i] for i in drawn)
                 seed = drawn[0] if draws == 1 else first_of(drawn, gains)
                 longer[(*seeds, seed)] += probability * p
         law = longer

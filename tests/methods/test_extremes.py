@@ -7,17 +7,28 @@ import warnings
 import numpy as np
 import pytest
 
-from kseeds import FewerDistinctPointsWarning, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    FewerDistinctPointsWarning,
+    greedy_kmeans_plusplus,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
+from kseeds import laws as table
 from tests.data import points_of
 
-FUNCTIONS = [kmeans_plusplus, kmeans_parallel]
-ALGORITHMS = ["auto", "naive", "paper"]  # "auto" is lazy k-means++
-every = pytest.mark.parametrize("algorithm", ALGORITHMS)
-both = pytest.mark.parametrize("function", FUNCTIONS)
+FUNCTIONS = [kmeans_plusplus, greedy_kmeans_plusplus, kmeans_parallel]
+every = pytest.mark.parametrize(
+    ("function", "algorithm"),
+    [
+        (function, algorithm)
+        for function in FUNCTIONS
+        for algorithm in ("auto", *table.LAWS[function.__name__].algorithms)
+        if algorithm not in ("lazy", "rounds", "fast")  # "auto", or much the same
+    ],
+)
 
 
 @every
-@both
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (7, 1), (12, 1000), (40, 3)])
 def test_one_seed_and_as_many_as_rows_are_drawn(function, algorithm, shape):
     X = np.random.default_rng(0).normal(size=shape)
@@ -32,7 +43,6 @@ def test_one_seed_and_as_many_as_rows_are_drawn(function, algorithm, shape):
 
 
 @every
-@both
 def test_fewer_distinct_points_than_k_warn_and_are_filled(function, algorithm):
     X = np.repeat([[0.0, 1.0], [5.0, 5.0], [9.0, 0.0]], [3, 4, 5], axis=0)
     with pytest.warns(FewerDistinctPointsWarning, match=r"n_clusters=7.*3 seeds.*other 4") as seen:
@@ -44,7 +54,6 @@ def test_fewer_distinct_points_than_k_warn_and_are_filled(function, algorithm):
 
 
 @every
-@both
 def test_the_fill_takes_no_row_of_zero_weight(function, algorithm):
     X = np.zeros((6, 2))
     weights = [0, 1, 1, 0, 1, 1]
@@ -55,23 +64,24 @@ def test_the_fill_takes_no_row_of_zero_weight(function, algorithm):
 
 
 @every
-@both
 def test_distinct_points_of_zero_weight_do_not_count(function, algorithm):
     X = np.arange(6.0)[:, None]
     found = function(X, 2, sample_weight=[0, 0, 3, 0, 0, 2], random_state=0, algorithm=algorithm)
     assert sorted(found.indices.tolist()) == [2, 5]
 
 
-@every
-def test_fewer_candidates_than_k_are_completed(algorithm):
+@pytest.mark.parametrize("reduction", ["k-means++", "greedy"])
+@pytest.mark.parametrize("algorithm", ["auto", "naive", "paper"])
+def test_fewer_candidates_than_k_are_completed(algorithm, reduction):
     X = np.random.default_rng(0).normal(size=(300, 2))
-    found = kmeans_parallel(X, 50, oversampling=0.05, rounds=1, random_state=0, algorithm=algorithm)
+    found = kmeans_parallel(
+        X, 50, oversampling=0.05, rounds=1, reduction=reduction, random_state=0, algorithm=algorithm
+    )
     assert found.work.candidates < 50
     assert len(set(found.indices.tolist())) == 50
 
 
 @every
-@both
 def test_initial_centers_on_every_point_warn_and_seeds_are_filled(function, algorithm):
     X = np.arange(5.0)[:, None]
     with pytest.warns(FewerDistinctPointsWarning, match="initial centers"):
@@ -79,7 +89,7 @@ def test_initial_centers_on_every_point_warn_and_seeds_are_filled(function, algo
     assert len(set(found.indices.tolist())) == 2
 
 
-@both
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_labels_count_initial_centers_first(function):
     X = np.array([[0.0], [0.1], [10.0], [10.1], [20.0]])
     found = function(X, 2, initial_centers=[[0.0], [10.0]], random_state=0)
@@ -90,7 +100,6 @@ def test_labels_count_initial_centers_first(function):
 
 
 @every
-@both
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("largest", ["tiny", "huge"])
 def test_scales_whose_squares_vanish_or_overflow_change_no_seed(
@@ -108,7 +117,6 @@ def test_scales_whose_squares_vanish_or_overflow_change_no_seed(
 
 
 @every
-@both
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_subnormal_and_almost_infinite_values_change_no_seed(function, algorithm, dtype):
     X = np.random.default_rng(0).integers(1, 100, size=(60, 2)).astype(dtype)

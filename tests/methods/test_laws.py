@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from kseeds.distances.metrics import METRICS
-from tests.methods.cases import FOUR, HEAVY, LINE, cases
+from tests.methods.cases import FOUR, HEAVY, LINE, PAIRS, cases
 from tests.methods.laws import (
     DISTANCES,
     REJECT,
     chi_square_p,
     euclidean,
+    first_drawn,
+    greedy_law,
     parallel_law,
     plusplus_law,
 )
@@ -51,13 +53,44 @@ def stale_centres():
     return law
 
 
+def lowest_index(drawn, gains):
+    """Return the winner if of equal candidates the first row is kept, not the first drawn."""
+    return first_drawn(sorted(drawn), gains)
+
+
+def by_rounding(drawn, gains):
+    """Return the winner if the last bits of gains decide, of which one row always has more."""
+    return max(drawn, key=lambda i: gains[i] * (1.0 + 1e-15 * i))
+
+
+def least_gain(drawn, gains):
+    """Return the candidate that lowers the potential least."""
+    return min(drawn, key=lambda i: gains[i])
+
+
+def ties_by(first_of):
+    """Return the law of greedy k-means++ on rows with many ties, by another rule for them."""
+    return greedy_law(PAIRS, [1] * 5, 3, initial_centers=[[0.0]], first_of=first_of)
+
+
 PLUSPLUS = plusplus_law(LINE, HEAVY, 3)
+GREEDY = greedy_law(LINE, HEAVY, 3)
+TIES = ties_by(first_drawn)
 PARALLEL = parallel_law(FOUR, [1, 3, 0.5, 2], 2, oversampling=0.6, rounds=2)
 WRONG = {
     "distances not squared": (PLUSPLUS, plusplus_law(LINE, HEAVY, 3, root)),
     "first seed ignores weights": (PLUSPLUS, uniform_start()),
     "third seed ignores the second": (PLUSPLUS, stale_centres()),
     "one weight a half too large": (PLUSPLUS, plusplus_law(LINE, [*HEAVY[:4], 3.0, 1.5], 3)),
+    "greedy, draws of k-means++": (GREEDY, PLUSPLUS),
+    "greedy, one trial too few": (GREEDY, greedy_law(LINE, HEAVY, 3, n_local_trials=2)),
+    "greedy, the least gain wins": (GREEDY, greedy_law(LINE, HEAVY, 3, first_of=least_gain)),
+    "greedy, the first row of equal ones wins": (TIES, ties_by(lowest_index)),
+    "greedy, rounding decides between equal ones": (TIES, ties_by(by_rounding)),
+    "parallel, reduced by k-means++ in place of greedily": (
+        parallel_law(FOUR, [1, 3, 0.5, 2], 2, oversampling=1.5, rounds=2, reduction="greedy"),
+        parallel_law(FOUR, [1, 3, 0.5, 2], 2, oversampling=1.5, rounds=2),
+    ),
     "parallel, distances not squared": (
         PARALLEL, parallel_law(FOUR, [1, 3, 0.5, 2], 2, root, oversampling=0.6, rounds=2),
     ),

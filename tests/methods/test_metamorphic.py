@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kseeds import kmeans_parallel, kmeans_plusplus
+from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
 from tests.data import METRICS, OF_ANY_COLUMNS, fit_for, points_of
 
-FUNCTIONS = {kmeans_plusplus: table.PLUSPLUS, kmeans_parallel: table.PARALLEL}
+FUNCTIONS = {
+    kmeans_plusplus: table.PLUSPLUS,
+    greedy_kmeans_plusplus: table.GREEDY,
+    kmeans_parallel: table.PARALLEL,
+}
 SETTINGS = settings(max_examples=40, deadline=None, derandomize=True)
 
 
@@ -22,7 +26,7 @@ def draws():
 
     Small inputs run in plain NumPy unless told otherwise; the options ask for compiled kernels.
     """
-    found = {}
+    found = {"kmeans_parallel, reduced greedily": partial(kmeans_parallel, reduction="greedy")}
     for function, law in FUNCTIONS.items():
         found[f"{function.__name__}, auto"] = function
         for algorithm in law.algorithms:
@@ -106,3 +110,12 @@ def test_more_seeds_begin_with_fewer(algorithm):
     long = kmeans_plusplus(X, 20, random_state=3, algorithm=algorithm).indices.tolist()
     short = kmeans_plusplus(X, 7, random_state=3, algorithm=algorithm).indices.tolist()
     assert short == long[:7]
+
+
+@pytest.mark.parametrize("algorithm", table.GREEDY.algorithms)
+def test_more_greedy_seeds_begin_with_fewer(algorithm):
+    """As many candidates a step, that is: their number grows with that of the seeds."""
+    X = points_of("random", 150, 3, 0)
+    same = {"n_local_trials": 3, "random_state": 3, "algorithm": algorithm}
+    long = greedy_kmeans_plusplus(X, 20, **same).indices.tolist()
+    assert greedy_kmeans_plusplus(X, 7, **same).indices.tolist() == long[:7]

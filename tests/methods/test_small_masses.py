@@ -9,15 +9,23 @@ import numpy as np
 import pytest
 
 import kseeds.dask
-from kseeds import FewerDistinctPointsWarning, VPTree, assign, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    FewerDistinctPointsWarning,
+    VPTree,
+    assign,
+    greedy_kmeans_plusplus,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
 from kseeds import laws as table
 from tests.data import NORMS
 from tests.harness.profiles import scaled
-from tests.methods.laws import chi_square_p, euclidean, plusplus_law
+from tests.methods.laws import chi_square_p, euclidean, greedy_law, plusplus_law
 
 PLUSPLUS = list(table.PLUSPLUS.algorithms)
 SEEDERS = [
     *((kmeans_plusplus, algorithm) for algorithm in PLUSPLUS),
+    *((greedy_kmeans_plusplus, algorithm) for algorithm in table.GREEDY.algorithms),
     *((kmeans_parallel, algorithm) for algorithm in table.PARALLEL.algorithms),
 ]
 every = pytest.mark.parametrize(("function", "algorithm"), SEEDERS)
@@ -76,31 +84,34 @@ CASES = {
 }
 
 
-def law_beside_a_far_center(far):
+def law_beside_a_far_center(far, trials):
     """Return the law of three of the few rows, given a centre at 1 that may be far from them."""
     if not far:
-        return plusplus_law(FEW, WEIGHTS, 3, euclidean, initial_centers=[[1.0]])
-    law = {}  # all are equally far from it, so the first is drawn by weight
+        return greedy_law(FEW, WEIGHTS, 3, euclidean, [[1.0]], trials)
+    law = {}  # all are equally far from it, so the first is drawn by weight, all gains being equal
     for first, p in plusplus_law(FEW, WEIGHTS, 1).items():
-        rest = plusplus_law(FEW, WEIGHTS, 2, euclidean, initial_centers=[FEW[first[0]]])
+        rest = greedy_law(FEW, WEIGHTS, 2, euclidean, [FEW[first[0]]], trials)
         law |= {first + more: p * q for more, q in rest.items()}
     return law
 
 
-@pytest.mark.parametrize("algorithm", PLUSPLUS)
+@pytest.mark.parametrize(
+    ("function", "algorithm"), [seeder for seeder in SEEDERS if seeder[0] is not kmeans_parallel]
+)
 @pytest.mark.parametrize("name", CASES)
-def test_the_law_holds_among_small_masses(algorithm, name, seed_offset):
+def test_the_law_holds_among_small_masses(function, algorithm, name, seed_offset):
     shrink, lighten, dtype = CASES[name]
     X = np.array([[1.0], *(np.array(FEW) * shrink)], dtype=dtype)
     weights = np.array([1.0, *(np.array(WEIGHTS) * lighten)])
     draws = []
     for t in range(scaled(1_200)):
-        found = kmeans_plusplus(
+        found = function(
             X, 3, sample_weight=weights, initial_centers=[[1.0]], random_state=seed_offset + t,
             algorithm=algorithm, n_threads=1,
         )  # fmt: skip
         draws.append(tuple(int(i) - 1 for i in found.indices))
-    assert chi_square_p(law_beside_a_far_center(shrink < 1.0), draws) > 1e-5
+    trials = 3 if function is greedy_kmeans_plusplus else 1
+    assert chi_square_p(law_beside_a_far_center(shrink < 1.0, trials), draws) > 1e-5
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

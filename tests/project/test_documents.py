@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kseeds
+from kseeds.laws import LAWS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(kseeds.__file__).parent
@@ -30,7 +31,7 @@ def test_docstring_examples_run(name):
 
 
 def test_the_public_functions_have_examples():
-    for name in ("kmeans_plusplus", "kmeans_parallel", "VPTree", "ClockQueue"):
+    for name in (*LAWS, "VPTree", "ClockQueue"):
         assert ">>>" in getattr(kseeds, name).__doc__
 
 

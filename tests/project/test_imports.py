@@ -43,6 +43,7 @@ def modules_after(code: str) -> set[str]:
         "import kseeds; dir(kseeds)",
         "from kseeds import kmeans_plusplus, kmeans_parallel, Seeding, VPTree, ClockQueue",
         "import numpy as np, kseeds; kseeds.kmeans_plusplus(np.eye(50), 4)",
+        "import numpy as np, kseeds; kseeds.greedy_kmeans_plusplus(np.eye(50), 4)",
         "import numpy as np, kseeds; kseeds.kmeans_parallel(np.eye(50), 4)",
     ],
 )

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from kseeds import kmeans_parallel, kmeans_plusplus
+from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
 from kseeds.nearest.choice import STRATEGIES
 from kseeds.runtime.threads import BLOCK_ROWS, GivenUp, Workers, blocks_of, elsewhere, stop_flag
@@ -93,6 +93,7 @@ def threads(monkeypatch):
         (function, algorithm, options)
         for function, algorithms in (
             (kmeans_plusplus, table.PLUSPLUS.algorithms),
+            (greedy_kmeans_plusplus, table.GREEDY.algorithms),
             (kmeans_parallel, table.PARALLEL.algorithms),
         )
         for algorithm in algorithms

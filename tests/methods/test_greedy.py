@@ -1,0 +1,184 @@
+"""Greedy k-means++ beyond its enumerated law: longer runs, ties, counted work, memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from kseeds import assign, greedy_kmeans_plusplus, kmeans_parallel
+from kseeds import laws as table
+from kseeds.inputs import prepare_problem
+from kseeds.methods.greedy import naive, rule
+from tests.data import METRICS, fit_for, points_of
+from tests.harness.profiles import sizes
+from tests.methods.cases import METHODS, Case, Input
+from tests.methods.laws import REJECT, chi_square_p, greedy_law
+
+VARIANTS = [
+    (algorithm, options)
+    for algorithm in table.GREEDY.algorithms
+    for options in ({}, *METHODS["greedy_kmeans_plusplus"].options.get(algorithm, ()))
+]
+every = pytest.mark.parametrize(("algorithm", "options"), VARIANTS, ids=str)
+
+
+def test_the_number_of_trials_is_that_of_scikit_learn():
+    wanted = {1: 2, 2: 2, 3: 3, 7: 3, 8: 4, 20: 4, 21: 5, 1000: 8, 1097: 9}
+    assert {k: rule.trials_for(k, None) for k in wanted} == wanted
+    assert rule.trials_for(1000, 1) == 1
+
+
+def test_of_equal_gains_the_first_drawn_wins():
+    assert rule.winner([3.0, 5.0, 5.0, 1.0]) == 1
+    assert rule.winner([5.0 * (1 - 1e-6), 5.0]) == 0
+    assert rule.winner([5.0 * (1 - 3e-6), 5.0]) == 1
+    assert rule.winner([0.0, 0.0]) == 0
+
+
+@sizes("draws", 2_400, 8_000)
+@every
+def test_the_next_seed_among_many_rows_follows_the_law(algorithm, options, draws, seed_offset):
+    """On a few hundred points; the best of L draws is row i if none is better but one is i."""
+    X = np.random.default_rng(5).normal(size=(250, 3)) ** 3
+    weights = np.random.default_rng(6).integers(0, 3, size=250).astype(float)
+    table = ((X[:, None] - X) ** 2).sum(axis=2)
+    alpha2 = table[:, :6].min(axis=1)
+    gain = (weights[:, None] * np.maximum(0.0, alpha2[:, None] - table)).sum(axis=0)
+    share = weights * alpha2 / (weights * alpha2).sum()
+    law = {}
+    for i in np.flatnonzero(share):
+        no_better = share[gain <= gain[i]].sum()
+        law[(int(i),)] = no_better**4 - (no_better - share[i]) ** 4
+    rows = Input(X, weights, 1, {"initial_centers": X[:6], "n_local_trials": 4})
+    case = Case("greedy_kmeans_plusplus", algorithm, options, "prefix", rows)
+    assert chi_square_p(law, case.draws(draws, seed_offset)) > REJECT
+
+
+@sizes("draws", 1_000, 8_000)
+@every
+def test_weight_two_is_a_repeated_row_in_law(algorithm, options, draws, seed_offset):
+    """Both inputs follow one law on *points*; the duplicated one is drawn, not enumerated."""
+    law = greedy_law([[0.0], [1.0], [4.0], [9.0]], [1, 2, 1, 1], 3)
+    repeated = Input([[0.0], [1.0], [4.0], [9.0], [1.0]], [1, 1, 1, 1, 1], 3)
+    case = Case("greedy_kmeans_plusplus", algorithm, options, "repeated", repeated)
+    drawn = [tuple(1 if i == 4 else i for i in seeds) for seeds in case.draws(draws, seed_offset)]
+    assert chi_square_p(law, drawn) > REJECT
+
+
+@every
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n", [1, 90, 3000])
+def test_labels_and_distances_come_with_the_seeds(algorithm, options, metric, n):
+    X = fit_for(metric, points_of("clustered", n, 4, 0))
+    k, initial = min(n, 12), X[: n // 40] if n > 1 else None
+    for first in (None, initial):
+        found = greedy_kmeans_plusplus(
+            X, k, metric=metric, initial_centers=first, random_state=1, algorithm=algorithm,
+            **options,
+        )  # fmt: skip
+        centers = X[found.indices] if first is None else np.concatenate([first, X[found.indices]])
+        wanted = assign(X, centers, metric=metric)
+        np.testing.assert_array_equal(found.labels, wanted.labels)
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+        assert found.potential == wanted.potential
+        assert len(set(found.indices.tolist())) == k
+
+
+@every
+@pytest.mark.parametrize("initial", [0, 3])
+def test_no_row_is_left_to_compare(algorithm, options, initial):
+    problem, _, _ = prepare_problem(
+        points_of("random", 500, 3, 0), 9, sample_weight=None, metric="euclidean",
+        initial_centers=np.eye(3)[:initial], random_state=0, n_threads=1, progress=False,
+    )  # fmt: skip
+    drawn = table.GREEDY.method(algorithm).draw(problem, None, **options)
+    assert drawn.nearest.oldest == 9 + initial
+    assert drawn.trials == 4
+
+
+@every
+def test_work_is_counted_and_never_above_that_of_naive(algorithm, options):
+    X = points_of("clustered", 3000, 3, 0)
+    for trials in (1, 4):
+        same = {"n_local_trials": trials, "random_state": 0}
+        found = greedy_kmeans_plusplus(X, 20, algorithm=algorithm, **options, **same)
+        assert found.work.rounds == 20
+        assert found.work.candidates == 19 * trials
+        assert 0 < found.work.distances <= 3000 * (1 + 19 * trials)
+
+
+def test_naive_computes_every_distance_once():
+    X = points_of("random", 3000, 3, 0)
+    found = greedy_kmeans_plusplus(X, 20, n_local_trials=4, random_state=0, algorithm="naive")
+    assert found.work.distances == 3000 * (1 + 19 * 4), "no two candidates of a step are the same"
+    two = greedy_kmeans_plusplus([[0.0], [1.0], [1.0]], 2, n_local_trials=50, algorithm="naive")
+    assert two.work.distances in (3 * 2, 3 * 3), "a repeated candidate is compared once"
+    assert greedy_kmeans_plusplus(X, 1, algorithm="naive").work.distances == 0
+
+
+def test_few_rows_and_many_draw_alike(monkeypatch):
+    """Naive compares few rows with all candidates at once, and many one by one."""
+    X = points_of("random", 700, 3, 0).astype(np.float32)
+    weights = np.random.default_rng(0).random(700)
+    runs = []
+    for few in (1 << 14, 0):
+        monkeypatch.setattr(naive, "_FEW", few)
+        for keywords in ({}, {"sample_weight": weights}, {"metric": "chebyshev"}):
+            found = greedy_kmeans_plusplus(X, 30, random_state=0, algorithm="naive", **keywords)
+            runs.append((found.indices.tolist(), found.labels.tolist(), found.work))
+    assert runs[:3] == runs[3:]
+
+
+def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
+    """The first is overtaken by the third by more than a tie, but the second equals the third."""
+    X = points_of("random", 700, 3, 0)
+    gains = iter([1.0, 1.0 + 1.5e-6, 1.0 + 3e-6] * 100)
+    monkeypatch.setattr(naive, "_FEW", 0)
+    monkeypatch.setattr(naive, "_gains", lambda *columns: next(gains))
+    monkeypatch.setattr(naive._Rows, "draw", lambda self, uniforms: np.array([5, 6, 7]))
+    found = greedy_kmeans_plusplus(
+        X, 1, initial_centers=X[:1], n_local_trials=3, algorithm="naive", random_state=0
+    )
+    assert found.indices.tolist() == [6]
+    assert found.work.distances == 700 * (1 + 4)
+    np.testing.assert_array_equal(found.labels, assign(X, X[[0, 6]]).labels)
+
+
+@every
+def test_a_function_that_keeps_rows_from_themselves_draws_none_twice(algorithm, options):
+    """No metric at all: every row is at least 1 from itself, too."""
+    X = np.arange(8.0)[:, None]
+    found = greedy_kmeans_plusplus(
+        X, 8, metric=lambda a, b: 1.0 + abs(a[0] - b[0]), random_state=0, algorithm=algorithm,
+        **options,
+    )  # fmt: skip
+    assert sorted(found.indices.tolist()) == list(range(8))
+
+
+@every
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype):
+    X = np.random.default_rng(0).random((1_000_000, 2)).astype(dtype)
+    greedy_kmeans_plusplus(X[:5000], 3, random_state=0, algorithm=algorithm, **options)  # imports
+    tracemalloc.start()
+    try:
+        greedy_kmeans_plusplus(
+            X, 3, n_local_trials=8, random_state=0, n_threads=2, algorithm=algorithm, **options
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * len(X)
+
+
+@pytest.mark.parametrize("algorithm", table.PARALLEL.algorithms)
+def test_candidates_do_not_depend_on_their_reduction(algorithm):
+    X = points_of("clustered", 2000, 3, 0)
+    plain = kmeans_parallel(X, 12, random_state=0, algorithm=algorithm)
+    found = kmeans_parallel(X, 12, random_state=0, algorithm=algorithm, reduction="greedy")
+    assert found.work.candidates == plain.work.candidates
+    assert found.indices.tolist() != plain.indices.tolist()
+    naive = kmeans_parallel(X, 12, random_state=0, algorithm="naive", reduction="greedy")
+    assert found.indices.tolist() == naive.indices.tolist()
