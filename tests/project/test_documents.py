@@ -43,8 +43,13 @@ def run_blocks(document):
 
 
 def test_python_blocks_of_the_readme_run(tmp_path, monkeypatch):
+    from kseeds.sklearn import unpatch_sklearn
+
     monkeypatch.chdir(tmp_path)
-    run_blocks("README.md")
+    try:
+        run_blocks("README.md")
+    finally:
+        unpatch_sklearn()
 
 
 def test_recipes_for_scikit_learn_run_and_leave_it_as_it_was():
