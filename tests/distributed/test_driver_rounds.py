@@ -14,12 +14,12 @@ from kseeds.distributed.driver import Driver, Request
 from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part
 from kseeds.methods.parallel.schedule import Schedule
-from kseeds.sampling.streams import Stream
+from kseeds.sampling.streams import Purpose, Stream
 from tests.data import METRICS
 from tests.distributed.common import K, N, cuts_of, whole_numbers
 from tests.harness.profiles import scaled
 from tests.methods.cases import METHODS
-from tests.methods.laws import chi_square_p, parallel_law, plusplus_law
+from tests.methods.laws import chi_square_p, greedy_law, parallel_law, plusplus_law
 
 
 class Twice(LocalBackend):
@@ -133,6 +133,20 @@ def test_too_few_candidates_are_completed_greedily_by_the_law(seed_offset):
         found = rounds.kmeans_parallel(driver, Schedule(**rows.others))
         drawn.append(tuple(found.indices.tolist()))
     law = parallel_law(rows.points, rows.weights, rows.k, **rows.others)
+    assert chi_square_p(law, drawn) > 1e-5
+
+
+def test_greedy_steps_follow_the_law_with_its_ties(seed_offset):
+    rows = METHODS["greedy_kmeans_plusplus"].inputs["ties"]
+    initial = np.array(rows.others["initial_centers"])
+    drawn = []
+    for t in range(scaled(2_000)):
+        driver = driver_over(
+            np.array(rows.points), None, [0, 2, 2, 5], rows.k, seed_offset + t, initial
+        )
+        found = rounds.kmeans_plusplus(driver, Purpose.COMPLETION, trials=3)
+        drawn.append(tuple(found.indices.tolist()))
+    law = greedy_law(rows.points, rows.weights, rows.k, **rows.others)
     assert chi_square_p(law, drawn) > 1e-5
 
 

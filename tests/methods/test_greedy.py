@@ -147,17 +147,6 @@ def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
 
 
 @every
-def test_a_function_that_keeps_rows_from_themselves_draws_none_twice(algorithm, options):
-    """No metric at all: every row is at least 1 from itself, too."""
-    X = np.arange(8.0)[:, None]
-    found = greedy_kmeans_plusplus(
-        X, 8, metric=lambda a, b: 1.0 + abs(a[0] - b[0]), random_state=0, algorithm=algorithm,
-        **options,
-    )  # fmt: skip
-    assert sorted(found.indices.tolist()) == list(range(8))
-
-
-@every
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype):
     X = np.random.default_rng(0).random((1_000_000, 2)).astype(dtype)

@@ -78,6 +78,7 @@ def test_tiny_distances_on_dask_are_those_in_memory():
 FEW, WEIGHTS = [[0.0], [1.5], [2.0], [4.0]], [1, 1, 2, 3]
 CASES = {
     "small distances": (2.0**-80, 1.0, np.float32),
+    "distances whose squares have few digits": (2.0**-74, 1.0, np.float32),
     "small distances, double": (2.0**-560, 1.0, np.float64),
     "small weights": (1.0, 2.0**-1050, np.float64),
     "small distances and weights": (2.0**-530, 2.0**-600, np.float64),

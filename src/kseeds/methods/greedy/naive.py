@@ -111,7 +111,7 @@ class _Rows:
         """Make the best of some rows a centre, and compare all rows with it."""
         compare = self._at_once if self._is_small else self._one_by_one
         at, column, passes = compare(candidates)
-        self._take(candidates[at], column)
+        self._take(column)
         return candidates[at], passes * len(self._points)
 
     def _at_once(self, candidates: list[int]) -> tuple[int, FloatArray, int]:
@@ -150,10 +150,9 @@ class _Rows:
 
         return sum(self._workers.over_blocks(task, len(self._points), self._block))
 
-    def _take(self, row: int, column: FloatArray) -> None:
-        """Make a row a centre, given its column."""
+    def _take(self, column: FloatArray) -> None:
+        """Make a candidate a centre, given its column."""
         nearest = self.nearest
-        column[row] = 0.0  # a function may say otherwise, but no row is drawn twice
 
         def task(start: int, stop: int) -> None:
             squared, mine = nearest.squared[start:stop], column[start:stop]
