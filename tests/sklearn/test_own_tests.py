@@ -26,7 +26,8 @@ def run_suites(folder, *flags: str) -> str:
     # Threads that spin while they wait are slow where others use the cores, too.
     done = run(
         f"import pytest, sys; sys.exit(pytest.main({arguments!r}))", seconds=120, check=False,
-        cwd=folder, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTEST_ADDOPTS=None, PYTEST_XDIST_WORKER=None,
+        cwd=folder, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTEST_ADDOPTS=None,
+        PYTEST_XDIST_WORKER=None,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
     return done.stdout

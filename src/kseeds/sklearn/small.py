@@ -15,7 +15,7 @@ from kseeds.methods.greedy.rule import winner
 
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 
-_MOST = 1 << 16
+_MOST = 1 << 17
 """Differences of coordinates per step, up to which this is the fastest."""
 _ORDINARY = (1e-20, 1e20)
 """Between these, squares and products neither overflow nor underflow, in float32 either."""
