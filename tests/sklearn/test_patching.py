@@ -172,6 +172,22 @@ def test_a_function_that_was_imported_under_the_patch_is_theirs_afterwards(draws
     )
     assert ours == theirs
     assert len(draws) == count
+    with pytest.raises(AttributeError):  # as theirs does for any list
+        imported_under_it([[0], [1], [5]], 2)
+
+
+def test_a_module_that_was_imported_under_the_patch_is_restored_too():
+    done = run(
+        """
+        from kseeds.sklearn import patched
+        from sklearn.cluster import kmeans_plusplus
+        with patched():
+            from sklearn.mixture import _base
+            print(_base.kmeans_plusplus is kmeans_plusplus)
+        print(_base.kmeans_plusplus is kmeans_plusplus)
+        """
+    )
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_threads_patch_and_fit_at_once():
@@ -254,7 +270,7 @@ def test_more_clusters_than_rows_are_left_to_scikit_learn(draws, said):
     with patched():
         _kmeans._kmeans_plusplus(X[:1], 2, np.ones(1), np.ones(1), np.random.RandomState(0))
     assert not draws
-    assert any("more clusters than rows" in line for line in said())
+    assert any("more clusters than rows of positive weight" in line for line in said())
 
 
 @pytest.mark.parametrize("n", [60, 60_000])

@@ -85,9 +85,7 @@ def not_covered(X: Any, n_clusters: int, sample_weight: Any) -> str | None:
     """Return why theirs has to draw these seeds, or None."""
     if not isinstance(X, np.ndarray):
         return SPARSE if is_sparse(X) else f"data of type {type(X).__name__}"
-    if n_clusters > len(X):
-        return "more clusters than rows"
-    if sample_weight is not None and n_clusters > np.count_nonzero(sample_weight):
+    if n_clusters > (len(X) if sample_weight is None else np.count_nonzero(sample_weight)):
         return "more clusters than rows of positive weight"
     return None
 

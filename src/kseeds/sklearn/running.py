@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
     if is_module:
         runpy.run_module(target[0], run_name="__main__", alter_sys=True)
     else:
-        # What a script imports lies beside it; Python has put the working folder there instead.
-        sys.path[0] = os.path.dirname(os.path.realpath(target[0]))
+        if not getattr(sys.flags, "safe_path", False):
+            # What a script imports lies beside it; Python has put the working folder there instead.
+            sys.path[0] = os.path.dirname(os.path.realpath(target[0]))
         runpy.run_path(target[0], run_name="__main__")
     return 0
