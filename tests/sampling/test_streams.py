@@ -96,3 +96,11 @@ def test_golden_indices_of_naive_and_paper_stay(function, algorithm):
     X = (np.arange(3000) * 7919 % 1009).reshape(1000, 3).astype(np.float64)
     found = function(X, 8, random_state=0, algorithm=algorithm)
     assert found.indices.tolist() == GOLDEN[function]
+
+
+def test_rounds_in_any_order_are_those_of_their_own_generators():
+    stream = Stream.from_random_state(3)
+    by_round = stream.by_round(Purpose.GREEDY)
+    for round_, count in ((0, 5), (7, 1), (7, 9), (0, 5), (2**40, 4), (1, 0)):
+        wanted = stream.uniforms(Purpose.GREEDY, round_, 0, count)
+        assert by_round(round_, count).tolist() == wanted.tolist()

@@ -117,9 +117,13 @@ def _draw_row(masses: Masses, uniform: float) -> int:
         if target >= left and sums.item(node + 1) > 0.0:
             target -= left
             node += 1
-    first = (node - leaves) * BLOCK
-    row, reached = first, 0.0
-    for i, mass in enumerate(mass_of(masses, slice(first, first + BLOCK)).tolist(), first):
+    row, reached = (node - leaves) * BLOCK, 0.0
+    block = slice(row, row + BLOCK)
+    mass_of_block = masses.bounds[block].tolist()  # Python's floats are of float64
+    if len(masses.weights):
+        weights = masses.weights[block].tolist()
+        mass_of_block = [q * w for q, w in zip(mass_of_block, weights, strict=True)]
+    for i, mass in enumerate(mass_of_block, row):
         if mass > 0.0:
             row = i
             reached += mass

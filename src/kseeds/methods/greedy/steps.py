@@ -73,9 +73,10 @@ def draw(problem: Problem, trials: int, purpose: Purpose, rows: Rows, workers: W
     if len(indices) < k:  # a single seed needs no distances
         work.distances += rows.add_centers(centers)
         least = least_mass(rows.nearest.squared, problem.weights, problem.metric)
+    uniforms = problem.stream.by_round(purpose)  # a step is a round, numbered by the seeds so far
     while len(indices) < k and rows.total >= least:
         problem.progress.update(len(indices), k, "seeds")
-        drawn = rows.draw(uniforms_of_step(problem, purpose, len(indices), trials))
+        drawn = rows.draw(uniforms(len(indices), trials))
         seed, distances = rows.add_best(list(dict.fromkeys(drawn.tolist())))
         indices.append(seed)
         work.candidates += trials
@@ -91,10 +92,3 @@ def first_seed(problem: Problem, purpose: Purpose, workers: Workers) -> int:
     # the same numbers.
     clock = Purpose.CLOCK if purpose is Purpose.GREEDY else purpose
     return first_to_fire(problem.stream, clock, len(problem.points), problem.weights, workers)
-
-
-def uniforms_of_step(
-    problem: Problem, purpose: Purpose, n_seeds: int, trials: int
-) -> npt.NDArray[np.float64]:
-    """Return the random numbers of the candidates of the step after ``n_seeds`` seeds."""
-    return problem.stream.uniforms(purpose, n_seeds, 0, trials)
