@@ -23,11 +23,11 @@ PLUGIN = "tests.sklearn.patching_plugin"
 def run_suites(folder, *flags: str) -> str:
     """Run the suites in a folder without settings of pytest; return what it reports."""
     arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *flags, "--pyargs", *SUITES]
-    # Threads that spin while they wait are slow where others use the cores, too.
+    # Threads that spin while they wait are slow where others use the cores, too; its tests set
+    # their number, by this variable.
     done = run(
         f"import pytest, sys; sys.exit(pytest.main({arguments!r}))", seconds=120, check=False,
-        cwd=folder, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTEST_ADDOPTS=None,
-        PYTEST_XDIST_WORKER=None,
+        cwd=folder, LOKY_MAX_CPU_COUNT="1", PYTEST_ADDOPTS=None, PYTEST_XDIST_WORKER=None,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
     return done.stdout
