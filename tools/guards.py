@@ -25,6 +25,7 @@ ALLOWED = {
     "distributed": {"numpy", "dask", "pyspark", "pyarrow"},
     "dask.py": {"numpy", "dask"},
     "spark.py": {"numpy", "pyspark", "pandas"},
+    "sklearn": {"numpy", "sklearn"},
 }
 DEFAULT = {"numpy"}
 MACHINE_PATH = re.compile(r"/(?:work|tmp|root|home|farm)/")

@@ -20,6 +20,7 @@ LAYERS = (
     ("__main__",),
     ("cli",),
     ("__init__",),
+    ("sklearn",),
     ("api", "assignment", "structures", "warming", "dask", "spark"),
     ("laws",),
     ("distributed",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -261,8 +262,47 @@ def _seed(
     parameters: tuple[Any, ...],
     **arguments: Any,
 ) -> Seeding:
-    """Prepare, draw from a law with its parameters, complete the draw, and wrap it."""
+    """Draw rows from a law, and wrap them."""
     started = time.perf_counter()
+    problem, prepared, weights, drawn, indices = draw_rows(
+        law, X, n_clusters, algorithm, options, parameters, _warn, **arguments
+    )
+    before = drawn.fingerprint
+    if before is None or not np.may_share_memory(problem.points, prepared.values):
+        before = _fingerprint(problem, prepared)
+    return Seeding(
+        centers=prepared.values[indices],
+        indices=indices.copy(),  # the caller's to sort, say
+        algorithm=law.named(algorithm),
+        work=drawn.work,
+        seconds=time.perf_counter() - started,
+        finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),
+    )
+
+
+def draw_rows(
+    law: Law,
+    X: Any,
+    n_clusters: Any,
+    algorithm: str,
+    options: dict[str, Any],
+    parameters: tuple[Any, ...],
+    warn: Callable[[Problem, int], None],
+    **arguments: Any,
+) -> tuple[Problem, Prepared, Weights, Draw, npt.NDArray[np.int64]]:
+    """Prepare, draw from a law with its parameters, and complete the draw.
+
+    Parameters
+    ----------
+    law, algorithm, options, parameters
+        The law, how to draw from it, and what it depends on.
+    X, n_clusters
+        As for `kmeans_plusplus`.
+    warn : callable
+        Is called with the problem and the number of seeds if the distinct points run out.
+    **arguments
+        All that `prepare_problem` needs else.
+    """
     check_algorithm(law.function, algorithm, law.algorithms)
     check_options(law.function, algorithm, options, law.algorithms, law.options_of)
     method = law.method(algorithm)
@@ -284,20 +324,9 @@ def _seed(
             problem = replace(problem, stream=stream)
             drawn = method.draw(problem, *parameters, **options)
         drawn.work.rows = len(problem.points)
-        indices = complete(problem, prepared, drawn, weights, _warn)
-        before = drawn.fingerprint
-        if before is None or not np.may_share_memory(problem.points, prepared.values):
-            before = _fingerprint(problem, prepared)
+        return problem, prepared, weights, drawn, complete(problem, prepared, drawn, weights, warn)
     finally:
         problem.progress.close()
-    return Seeding(
-        centers=prepared.values[indices],
-        indices=indices.copy(),  # the caller's to sort, say
-        algorithm=law.named(algorithm),
-        work=drawn.work,
-        seconds=time.perf_counter() - started,
-        finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),
-    )
 
 
 def _warn(problem: Problem, found: int) -> None:
@@ -308,7 +337,7 @@ def _warn(problem: Problem, found: int) -> None:
         + f". The other {problem.n_clusters - found} are further rows drawn by weight; "
         "ask for fewer seeds to avoid repeated points.",
         FewerDistinctPointsWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import kseeds
 
 ROOT = Path(__file__).resolve().parents[2]
-_PATHS = (str(ROOT), str(Path(kseeds.__file__).resolve().parents[1]))
+PATHS = (str(ROOT), str(Path(kseeds.__file__).resolve().parents[1]))
 """The tests, and the kseeds they test: not another copy, whose kernels would be compiled anew."""
 _BUSY = 4.0
 """How much longer anything may take: other processes of the run, and others, use the cores."""
@@ -36,7 +36,7 @@ def run(
     python: str = sys.executable,
     flags: tuple[str, ...] = (),
     cwd: str | Path | None = None,
-    paths: tuple[str, ...] = _PATHS,
+    paths: tuple[str, ...] = PATHS,
     obedient: bool = False,
     **environment: str | None,
 ) -> subprocess.CompletedProcess[str]:
@@ -61,7 +61,7 @@ def run(
     """
     seconds *= _BUSY
     watchdog = f"import faulthandler; faulthandler.dump_traceback_later({seconds}, exit=True)\n"
-    inherited = [path for path in [os.environ.get("PYTHONPATH")] if path and paths == _PATHS]
+    inherited = [path for path in [os.environ.get("PYTHONPATH")] if path and paths == PATHS]
     variables: dict[str, str | None] = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([*paths, *inherited]),

@@ -128,6 +128,7 @@ sys.meta_path.insert(0, Absent())
         ("dask", "import kseeds.dask", "dask"),
         ("pyspark", "import kseeds.spark", "spark"),
         ("pyarrow", "import kseeds.spark", "spark"),
+        ("sklearn", "import kseeds.sklearn", "sklearn"),
         ("typer", "command()", "cli"),
         ("rich", "command()", "cli"),
         ("matplotlib", "command('demo', '-o', 'picture.png')", "cli"),

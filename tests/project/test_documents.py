@@ -43,8 +43,27 @@ def run_blocks(document):
 
 
 def test_python_blocks_of_the_readme_run(tmp_path, monkeypatch):
+    from kseeds.sklearn import unpatch_sklearn
+
     monkeypatch.chdir(tmp_path)
-    run_blocks("README.md")
+    try:
+        run_blocks("README.md")
+    finally:
+        unpatch_sklearn()
+
+
+def test_recipes_for_scikit_learn_run_and_leave_it_as_it_was():
+    from sklearn.cluster import _kmeans
+
+    from kseeds.sklearn import unpatch_sklearn
+
+    before = _kmeans._kmeans_plusplus
+    try:
+        run_blocks("docs/sklearn.md")
+        assert _kmeans._kmeans_plusplus is not before  # by its first block
+    finally:
+        unpatch_sklearn()
+    assert _kmeans._kmeans_plusplus is before
 
 
 def test_the_counter_example_convinces(capsys):

@@ -1,0 +1,112 @@
+"""Seeds under the patch follow the law of greedy k-means++, enumerated: small jobs and others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans, kmeans_plusplus
+
+from kseeds.sklearn import drawing, patched, small
+from tests.harness.profiles import sizes
+from tests.methods.laws import REJECT, chi_square_p, greedy_law, plusplus_law
+
+POINTS = [[0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [3.5, 1.2], [7.0, 2.0], [1.0, 0.0]]
+WEIGHTS = [1.0, 0.0, 2.0, 0.5, 1.0, 0.7]
+PATHS = ("small", "ordinary")
+
+draws = sizes("draws", 1_500, 20_000)
+
+
+@pytest.fixture(params=PATHS)
+def path(request, monkeypatch):
+    """Force one of the two ways to draw; tell if it was not taken."""
+    taken = []
+    if request.param == "ordinary":
+        monkeypatch.setattr(small, "is_small", lambda *_: taken.append(1) and False)
+    else:
+        real = small.draw
+        monkeypatch.setattr(small, "draw", lambda *a: taken.append(1) or real(*a))
+        monkeypatch.setattr(drawing, "draw_rows", None)
+    yield
+    assert taken
+
+
+def rows_of(centers, points=POINTS) -> tuple[int, ...]:
+    """Return the first row that each centre equals."""
+    return tuple(points.index(np.round(center, 6).tolist()) for center in centers)
+
+
+@draws
+@pytest.mark.parametrize("trials", [None, 1, 3])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_the_function_follows_the_law(weights, trials, path, draws, seed_offset):
+    mass = weights or [1.0] * len(POINTS)
+    law = greedy_law(POINTS, mass, 3, n_local_trials=trials)
+    given = None if weights is None else np.array(weights)
+    state = np.random.RandomState(seed_offset % 2**31)
+    with patched():
+        seen = [
+            tuple(
+                kmeans_plusplus(
+                    np.array(POINTS), 3, sample_weight=given,
+                    random_state=state, n_local_trials=trials,
+                )[1].tolist()
+            )
+            for _ in range(draws)
+        ]  # fmt: skip
+    assert chi_square_p(law, seen) > REJECT
+
+
+@draws
+def test_an_estimator_follows_the_law_with_its_weights(path, draws, seed_offset):
+    """What `fit` starts from: centred data, weights as they reach the private function."""
+    distinct = POINTS[:5]
+    weights = np.array(WEIGHTS[:5])
+    law = greedy_law(distinct, weights.tolist(), 2)
+    state = np.random.RandomState((seed_offset + 1) % 2**31)
+    mean = np.mean(distinct, axis=0)
+    starts = []
+
+    class Stopped(Exception):  # noqa: N818 - nothing is wrong
+        pass
+
+    class Watched(KMeans):
+        def _init_centroids(self, *args, **keywords):
+            starts.append(super()._init_centroids(*args, **keywords))
+            raise Stopped
+
+    with patched():
+        for _ in range(draws):
+            with pytest.raises(Stopped):
+                Watched(2, random_state=state).fit(np.array(distinct), sample_weight=weights)
+    assert chi_square_p(law, [rows_of(start + mean, distinct) for start in starts]) > REJECT
+
+
+def test_the_test_refuses_another_law(seed_offset):
+    """k-means++ without trials is not greedy k-means++, and three thousand draws show it."""
+    law = plusplus_law(POINTS, [1.0] * len(POINTS), 3)
+    state = np.random.RandomState(seed_offset % 2**31)
+    with patched():
+        seen = [
+            tuple(kmeans_plusplus(np.array(POINTS), 3, random_state=state)[1].tolist())
+            for _ in range(3_000)
+        ]
+    assert chi_square_p(law, seen) < REJECT
+
+
+@pytest.mark.parametrize("scale", [1e-180, 1e-9, 1.0, 1e9, 1e160])
+def test_the_scale_of_the_data_does_not_matter(scale):
+    """Squares of some of these overflow or underflow."""
+    data = np.array([[0.0], [1.0], [2.0], [1e3], [1e3 + 1]]) * scale
+    with patched():
+        found = [set((kmeans_plusplus(data, 2, random_state=s)[1] > 2).tolist()) for s in range(40)]
+    assert all(sides == {False, True} for sides in found)
+
+
+def test_points_that_nearly_coincide_are_told_apart():
+    """Their squared distances are 0 in double precision, but they are not the same."""
+    data = np.array([[0.0], [1e-170], [1.0], [0.0]])
+    with patched():
+        for seed in range(20):
+            indices = kmeans_plusplus(data, 3, random_state=seed)[1]
+            assert len(set(data[indices, 0].tolist())) == 3

@@ -1,0 +1,60 @@
+"""scikit-learn's own tests, which come with it, stay green when kseeds draws its seeds.
+
+None is deselected, and as many pass as without the patch.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.harness.isolation import run
+
+SUITES = [
+    "sklearn.cluster.tests.test_k_means",
+    "sklearn.cluster.tests.test_bisect_k_means",
+    "sklearn.mixture.tests.test_gaussian_mixture",
+    "sklearn.mixture.tests.test_bayesian_mixture",
+]
+PLUGIN = "tests.sklearn.patching_plugin"
+
+
+def run_suites(folder, *flags: str) -> str:
+    """Run the suites in a folder without settings of pytest; return what it reports."""
+    arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *flags, "--pyargs", *SUITES]
+    # Threads that spin while they wait are slow where others use the cores, too; its tests set
+    # their number, by this variable.
+    done = run(
+        f"import pytest, sys; sys.exit(pytest.main({arguments!r}))", seconds=120, check=False,
+        cwd=folder, LOKY_MAX_CPU_COUNT="1", PYTEST_ADDOPTS=None, PYTEST_XDIST_WORKER=None,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+    return done.stdout
+
+
+def outcomes(report: str) -> dict[str, int]:
+    """Return how many tests passed, were skipped, failed …, from the last line of a report."""
+    last = report.strip().splitlines()[-1]
+    counts = {word: int(count) for count, word in re.findall(r"(\d+) (\w+)", last.split(" in ")[0])}
+    counts.pop("warnings", None)
+    return counts
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("elsewhere")
+    return run_suites(folder, "-p", PLUGIN), run_suites(folder)
+
+
+def test_as_many_pass_as_without_the_patch(reports):
+    patched, plain = map(outcomes, reports)
+    assert patched == plain
+    assert patched["passed"] > 300
+    assert "deselected" not in patched
+
+
+def test_the_seeds_were_drawn_by_kseeds(reports):
+    drawn, left = map(int, re.search(r"seeds drawn (\d+), left (\d+)", reports[0]).groups())
+    assert drawn > 500
+    assert left == 0
