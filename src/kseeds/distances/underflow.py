@@ -45,10 +45,10 @@ def least_mass(
 def least_mass_for(
     metric: Metric, dtype: np.dtype[Any], largest: float, total_weight: float
 ) -> float:
-    """Return the same, for squared distances of up to ``largest``.
+    """Return `least_mass`, given a bound of the squared distances and the sum of the weights.
 
     Errors of underflow are below w·2⁻¹⁴⁹ per row in single and w·2⁻¹⁰⁷⁴ in double precision, and
-    the largest weight is at least 1; so they are negligible in any sum above this one. Weights
+    the largest weight is at least 1; so they are negligible in any sum above the result. Weights
     below 2⁻¹⁰²² lose digits themselves, which matters where squares are large.
 
     Points that should coincide may be up to ``metric.snap`` apart, so Σ w·snap² may be nothing but
@@ -142,9 +142,10 @@ def _unscaled(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray
 def scaled_masses(
     lengths: Lengths, weights: npt.NDArray[np.float64] | None, exponent: int | None = None
 ) -> tuple[npt.NDArray[np.float64], int]:
-    """Return w·d² divided by a power of two, so that the largest is about 1, and its exponent.
+    """Return w·d² divided by a power of two, and the exponent of that power.
 
-    Or divided by the power of two that has the given ``exponent``, of masses that are no smaller.
+    By default the largest quotient is about 1. A given ``exponent`` must be at least as large as
+    the default one would be.
     """
     masses, exponents = lengths.mantissas * lengths.mantissas, 2 * lengths.exponents
     if weights is not None:

@@ -181,8 +181,8 @@ def update(
 ) -> tuple[Nearest, tuple[float, float, int]]:
     """Compare the rows with new centres, which are numbered from ``first``.
 
-    Returns Σ w·α², the largest α², and the number of distances computed. ``own`` are the rows
-    that these centres are, if they are rows; each is labelled with itself.
+    Returns Σ w·α², the largest α², and the number of distances computed. ``own`` has the
+    row numbers of the centres, if they are rows; each of those rows is labelled with itself.
     """
     plan, centers, first, own = message
     if len(part.values) == 0:
