@@ -27,6 +27,8 @@ def wide() -> np.ndarray:
     return (words % 1000).astype(np.float64)[np.arange(600) % 300] / 8.0
 
 
+EUCLIDEAN, OTHER = (0, 1, 2), 3
+"""The numbers of the jobs by the Euclidean metric, and that of the job by another one."""
 N_JOBS = 4
 
 

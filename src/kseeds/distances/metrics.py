@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.embeddings import GLOBE, UNIT_VECTORS, Embedding
-from kseeds.runtime.memmap import room_for
+from kseeds.runtime.memmap import empty_stored_like
 
 FloatArray: TypeAlias = npt.NDArray[Any]
 """A float32 or float64 array."""
@@ -191,7 +191,7 @@ def prepare(metric: str | Dissimilarity, points: FloatArray, factor: float) -> F
     if embedding is not None:
         return embedding.points(points)
     if factor != 1.0:
-        scaled = room_for(points, points.shape, points.dtype)
+        scaled = empty_stored_like(points, points.shape, points.dtype)
         np.multiply(points, points.dtype.type(factor), out=scaled)
         return scaled
     return points

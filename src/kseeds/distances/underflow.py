@@ -171,14 +171,14 @@ def product(*factors: float, exponent: int = 0) -> float:
         return math.inf
 
 
-def apart(
+def not_coinciding(
     values: FloatArray,
     centers: FloatArray,
     labels: npt.NDArray[np.int32],
     metric: Metric,
     rows: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return those of the rows (default: all) that do not coincide with their labelled centre."""
+    """Return the rows (among ``rows``, or all) that do not coincide with their labelled centre."""
     found = []
     for lo, hi in blocks_of(
         len(values) if rows is None else len(rows), max(1, _ENTRIES // values.shape[1])
@@ -189,10 +189,10 @@ def apart(
             differs = mine != others
             if not differs.any():  # mostly; asking every row takes several times as long
                 continue
-            is_apart = differs.any(axis=1)
+            differ = differs.any(axis=1)
         else:
-            is_apart = distances(mine, others, metric).mantissas > 0.0
-        found.append(some[is_apart])
+            differ = distances(mine, others, metric).mantissas > 0.0
+        found.append(some[differ])
     return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
@@ -217,7 +217,7 @@ def small_squares(squared: FloatArray) -> npt.NDArray[np.int64]:
     return np.flatnonzero(squared < squared.dtype.type(_SMALL_SQUARE[squared.dtype]))
 
 
-def settle_small(
+def relabel_underflowed(
     values: FloatArray,
     centers: FloatArray,
     metric: Metric,
@@ -242,7 +242,7 @@ def settle_small(
     """
     small = small[labels[small] >= 0]
     if len(small):
-        small = apart(values, centers, labels, metric, small)
+        small = not_coinciding(values, centers, labels, metric, small)
     if len(small) == 0:
         return small, Lengths.of(np.empty(0))
     labels[small], found = nearest(values[small], centers, metric)

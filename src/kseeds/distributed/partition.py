@@ -266,7 +266,7 @@ def rows_off_centers(
     rows = np.empty(0, dtype=np.int64)
     if len(part.values):
         values = plan.exact(part.values)
-        rows = underflow.apart(values, centers, state.labels, plan.metric)
+        rows = underflow.not_coinciding(values, centers, state.labels, plan.metric)
         rows = rows[weights[rows] > 0.0]
     return state, Picked(start + rows, part.values[rows], weights[rows])
 
