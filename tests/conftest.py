@@ -41,11 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
     profiles.SCALE = config.getoption("--scale")
 
 
-_FIRST = ("tests/harness/test_golden.py", "tests/distributed/test_spark.py")
+_FIRST = (
+    "tests/harness/test_golden.py",
+    "tests/distributed/test_spark.py",
+    "tests/methods/test_greedy.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with one file that compiles nearly every kernel, and beside it one that does not.
+    """Begin with one file that compiles nearly every kernel, and beside it some that do not.
 
     Two processes that need the same kernel at the same time would both compile it; later ones find
     it in the cache.

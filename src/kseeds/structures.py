@@ -148,7 +148,7 @@ class VPTree:
         self.nodes_visited += visited
         distances = _in_user_units(squared, metric.scale)
         exact = points if metric.is_embedded else values
-        small, found = underflow.settle_small(
+        small, found = underflow.relabel_underflowed(
             exact, self._exact, metric, underflow.small_squares(squared), labels
         )
         distances[small] = found.values()

@@ -10,7 +10,7 @@ import numpy as np
 
 from kseeds.errors import shown
 from kseeds.inputs import prepare_points
-from kseeds.inputs.fingerprint import print_by_kernels
+from kseeds.inputs.fingerprint import fingerprint_by_kernels
 from kseeds.inputs.problem import prepare_problem
 from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.nearest.choice import Job
@@ -106,7 +106,7 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
     X = np.random.default_rng(0).normal(size=(_ROWS, columns)).astype(dtype)
     with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
         if kernel_set == "fingerprint":
-            print_by_kernels(X, workers)
+            fingerprint_by_kernels(X, workers)
         elif kernel_set == "lazy":
             _warm_lazy(X)
         elif kernel_set.startswith("greedy_"):

@@ -22,6 +22,7 @@ from kseeds.distances.embeddings import UNIT_VECTORS
 from kseeds.distances.metrics import SAME_DIRECTION
 from tests.data import DIRECTIONS
 from tests.harness import oracle
+from tests.harness.profiles import scaled
 from tests.methods.laws import chi_square_p, euclidean, plusplus_law
 
 SEEDERS = [
@@ -156,7 +157,7 @@ def test_the_law_of_directions_that_differ_by_little(algorithm, metric, dtype, u
             X, 3, sample_weight=weights, metric=metric, initial_centers=[[1.0, unit]],
             random_state=seed_offset + t, algorithm=algorithm, n_threads=1,
         ).indices
-        for t in range(1000)
+        for t in range(scaled(1000))
     ]  # fmt: skip
     assert chi_square_p(law, [tuple(found.tolist()) for found in draws]) > 1e-5
 

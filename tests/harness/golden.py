@@ -6,7 +6,7 @@ a change of seeds is meant, and say so in the changelog.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,15 @@ def wide() -> np.ndarray:
     return (words % 1000).astype(np.float64)[np.arange(600) % 300] / 8.0
 
 
-def indices(variant: Variant, order: str = "C", n_threads: int = 1) -> list[list[int]]:
-    """Return the seeds of a few jobs."""
+EUCLIDEAN, OTHER = (0, 1, 2), 3
+"""The numbers of the jobs by the Euclidean metric, and that of the job by another one."""
+N_JOBS = 4
+
+
+def indices(
+    variant: Variant, order: str = "C", n_threads: int = 1, numbers: Collection[int] = range(N_JOBS)
+) -> list[list[int]]:
+    """Return the seeds of a few jobs, or of those with these numbers."""
     X, weights = data()
     tall, broad = np.array(X, order=order), np.array(wide(), order=order)
     jobs: list[tuple[np.ndarray, int, dict[str, Any]]] = [
@@ -39,18 +46,22 @@ def indices(variant: Variant, order: str = "C", n_threads: int = 1) -> list[list
     ]
     return [
         variant(rows, k, random_state=7, n_threads=n_threads, **keywords).indices.tolist()
-        for rows, k, keywords in jobs
+        for rows, k, keywords in (jobs[number] for number in numbers)
     ]
 
 
 def table(
-    order: str = "C", n_threads: int = 1, names: Collection[str] | None = None
+    order: str = "C", n_threads: int = 1, chosen: Mapping[str, Collection[int]] | None = None
 ) -> dict[str, list[list[int]]]:
-    """Return the seeds of every function, algorithm and option, or of those that are named."""
+    """Return the seeds of every function, algorithm and option.
+
+    Or of those that are named by ``chosen``, for the jobs with the numbers given there.
+    """
+    numbers = dict.fromkeys(map(str, VARIANTS), range(N_JOBS)) if chosen is None else chosen
     return {
-        str(variant): indices(variant, order, n_threads)
+        str(variant): indices(variant, order, n_threads, numbers[str(variant)])
         for variant in VARIANTS
-        if names is None or str(variant) in names
+        if str(variant) in numbers
     }
 
 

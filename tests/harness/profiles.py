@@ -24,11 +24,14 @@ def scaled(number: int, least: int = 1) -> int:
 def sizes(name: str, short: Any, long: Any) -> Any:
     """Run a test with ``name`` = short in the normal suite and long with ``-m long``.
 
-    Numbers are scaled by ``--scale``; the long profile never tries less than the short one.
+    Numbers are scaled by ``--scale``; the long profile never tries less than the short one. Of a
+    list or tuple, a part of the long profile takes what the short one has not.
     """
     if isinstance(short, int):
         short = scaled(short)
         long = scaled(long, least=short)
+    elif isinstance(short, (list, tuple)) and SCALE < 1.0:
+        long = [each for each in long if each not in short]
     return pytest.mark.parametrize(
         name,
         [pytest.param(short, id="short"), pytest.param(long, id="long", marks=pytest.mark.long)],

@@ -195,7 +195,7 @@ def cold_jobs_to_interrupt():
     yield pytest.param("assign", 3, 1)
     for name in cold_jobs.JOBS:
         for seed in range(scaled(4)):
-            yield pytest.param(name, 6, seed, marks=pytest.mark.long)
+            yield pytest.param(name, scaled(6, least=3), seed, marks=pytest.mark.long)
 
 
 @functools.cache

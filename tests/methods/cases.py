@@ -23,6 +23,7 @@ from kseeds import (
 )
 from kseeds import laws as table
 from kseeds.methods.greedy import fast as greedy
+from tests.harness import profiles
 from tests.harness.catalogue import STRATEGIES
 from tests.harness.profiles import scaled
 from tests.methods.laws import DISTANCES, Law, greedy_law, parallel_law, plusplus_law
@@ -208,28 +209,35 @@ def _on_inputs() -> Iterator[tuple[Case, bool]]:
 
 
 def _by_metrics() -> Iterator[tuple[Case, bool]]:
-    """Yield every algorithm by every metric in both precisions, and by what is no metric."""
+    """Yield every algorithm by every metric in both precisions, and by what is no metric.
+
+    The short profile takes each tier in one precision: that they agree to the last bit in both is
+    tested in ``tests/nearest/test_tied_data.py``.
+    """
     tiers = {"lazy": ({"kernels": "plain"}, {"kernels": "compiled"})}
     for name, method in METHODS.items():
         rows = method.any_metric
         for algorithm in method.algorithms:
-            is_greedy = name == "greedy_kmeans_plusplus"
-            short = algorithm == "lazy" or is_greedy
+            short = algorithm == "lazy" or name == "greedy_kmeans_plusplus"
             for options in tiers.get(algorithm, ({},)):
+                precision = np.float64 if options == {"kernels": "plain"} else np.float32
                 for metric in DISTANCES:
                     for dtype in (np.float32, np.float64):
-                        often = short and not (is_greedy and dtype is np.float64)
+                        often = short and dtype is precision
                         yield Case(name, algorithm, options, "globe", rows, metric, dtype), often
                 if algorithm != "paper" and options != {"kernels": "compiled"}:
                     yield Case(name, algorithm, options, "globe", rows, squared_hop), short
 
 
 def cases(short_draws: int, long_draws: int) -> Any:
-    """Run a test with a ``case`` and its number of ``draws``: the long profile tries them all."""
+    """Run a test with a ``case`` and its number of ``draws``: the long profile tries them all.
+
+    A part of it has few draws for cases that the short one tries with many more.
+    """
     params = []
     for case, short in [*_on_inputs(), *_by_metrics()]:
         few = scaled(short_draws)
-        many = scaled(long_draws, least=few)
+        many = few if short and profiles.SCALE < 1.0 else scaled(long_draws, least=few)
         label = f"{case.method}-{case}"
         if short:
             params.append(pytest.param(case, few, id=f"{label}-short"))

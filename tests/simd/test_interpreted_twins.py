@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kseeds.inputs.fingerprint import factors_for, fingerprint_of
-from kseeds.inputs.fingerprint_kernels import print_words
+from kseeds.inputs.fingerprint_kernels import fingerprint_words
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import kernel
 from kseeds.runtime.threads import Workers
@@ -37,8 +37,8 @@ def compiled(function, arity):
 
 
 LANE_SUMS = {term: compiled(rows.lane_sum(term), 4) for term in TERMS}
-PRINT_WORDS = compiled(print_words, 4)
-PRINTED_SUM = compiled(rows.printed_sum_of_squares(), 7)
+FINGERPRINT_WORDS = compiled(fingerprint_words, 4)
+FINGERPRINTED_SUM = compiled(rows.fingerprinted_sum_of_squares(), 7)
 WEIGHTED_SUM = compiled(rows.weighted_sum(), 4)
 COLUMN_SUMS = compiled(columns.column_sums(), 6)
 BOX_SUMS = compiled(columns.box_sums(), 9)
@@ -66,8 +66,8 @@ def test_every_twin_is_compared_here():
         if function.__module__ == interpreted.__name__ and not name.startswith("_")
     }
     assert twins == {
-        "lane_sum", "print_words", "printed_sum_of_squares", "weighted_sum", "column_sums",
-        "box_sums", "compare_pair", "group_minima", "least_products",
+        "lane_sum", "fingerprint_words", "fingerprinted_sum_of_squares", "weighted_sum",
+        "column_sums", "box_sums", "compare_pair", "group_minima", "least_products",
         "products_within", "four_products", "transpose_block", "keep_nearer", "largest_of_lesser",
     }  # fmt: skip
 
@@ -88,28 +88,30 @@ def test_lane_sum(term, dtype, d):
 
 @every_width
 @both_types
-def test_printed_sum_of_squares(dtype, d):
+def test_fingerprinted_sum_of_squares(dtype, d):
     """Row by row, the sums of squares and the fingerprint of `kseeds.inputs.fingerprint`."""
     rng = np.random.default_rng(d)
     A, B = values(rng, (50, d), dtype), values(rng, (1, d), dtype)
     factors, words = factors_for(A), A.view(np.uint32).shape[1]
     mine, twin = np.zeros((2, LANES * words // d), dtype=np.uint32)
     for i in range(len(A)):
-        found = PRINTED_SUM(A, i, B, 0, factors, i * words, mine)
+        found = FINGERPRINTED_SUM(A, i, B, 0, factors, i * words, mine)
         assert dtype(found) == LANE_SUMS["square"](A, i, B, 0)
-        assert found == interpreted.printed_sum_of_squares(A, i, B, 0, factors, i * words, twin)
+        assert found == interpreted.fingerprinted_sum_of_squares(
+            A, i, B, 0, factors, i * words, twin
+        )
         assert mine.sum(dtype=np.uint32) == twin.sum(dtype=np.uint32)
     assert [mine.sum(dtype=np.uint32)] == fingerprint_of(A, Workers(1)).tolist()
 
 
 @every_width
 @both_types
-def test_print_words(dtype, d):
+def test_fingerprint_words(dtype, d):
     A = values(np.random.default_rng(d), (64, d), dtype)
     words, factors = A.view(np.uint32).reshape(-1), factors_for(A)
     for start, stop in ((0, len(words)), (0, 1), (3, len(words)), (5, 5)):
-        mine = PRINT_WORDS(words, start, max(start, stop), factors)
-        assert mine == interpreted.print_words(words, start, max(start, stop), factors)
+        mine = FINGERPRINT_WORDS(words, start, max(start, stop), factors)
+        assert mine == interpreted.fingerprint_words(words, start, max(start, stop), factors)
 
 
 @both_types

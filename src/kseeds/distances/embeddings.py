@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.runtime.memmap import room_for
+from kseeds.runtime.memmap import empty_stored_like
 
 Values: TypeAlias = npt.NDArray[Any]
 """Rows of float32 or float64."""
@@ -47,7 +47,7 @@ def _unit_vectors(values: Values) -> Values:
     They are divided by their largest entry first: that keeps squares from overflowing, and rows
     that are exact multiples of each other get the same quotients, hence the same unit vectors.
     """
-    unit = room_for(values, values.shape, values.dtype)
+    unit = empty_stored_like(values, values.shape, values.dtype)
     for lo in range(0, len(values), _ROWS):
         rows = values[lo : lo + _ROWS].astype(np.float64)
         rows /= np.abs(rows).max(axis=1, keepdims=True)
@@ -68,7 +68,7 @@ def _check_directions(values: Values, name: str, metric: str) -> None:
 
 def _on_the_globe(values: Values) -> Values:
     """Return latitude and longitude as unit vectors."""
-    unit = room_for(values, (len(values), 3), values.dtype)
+    unit = empty_stored_like(values, (len(values), 3), values.dtype)
     for lo in range(0, len(values), _CHECKED_ROWS):
         latitude, longitude = values[lo : lo + _CHECKED_ROWS, :2].astype(np.float64).T
         rows = unit[lo : lo + _CHECKED_ROWS]

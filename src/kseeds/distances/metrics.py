@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.embeddings import GLOBE, UNIT_VECTORS, Embedding
-from kseeds.runtime.memmap import room_for
+from kseeds.runtime.memmap import empty_stored_like
 
 FloatArray: TypeAlias = npt.NDArray[Any]
 """A float32 or float64 array."""
@@ -60,8 +60,8 @@ class Definition:
         of unit vectors are 1 only up to rounding.
     snap : float
         Distances of up to this many eps may be nothing but rounding of the embedding. In the
-        kernels they are small, not 0. So when Σ w·α² may consist of nothing else, the kernels stop,
-        and `kseeds.methods.completion` goes on with distances that take them to be 0.
+        kernels they are small, not 0. When Σ w·α² may consist of nothing else, the kernels stop,
+        and `kseeds.methods.completion` goes on with such distances replaced by 0.
     shows_bad_values : bool
         Whether every NaN, infinity or overflow makes the distance NaN or infinite; then values
         need not be checked beforehand.
@@ -147,7 +147,7 @@ class Metric:
 
     @property
     def kernel_family(self) -> int | None:
-        """The family as kernels take it: None if Euclidean, for which they compile no other."""
+        """The argument of kernels: None for Euclidean, so that no other family is compiled."""
         return None if self.family is Family.EUCLIDEAN else int(self.family)
 
     @property
@@ -191,7 +191,7 @@ def prepare(metric: str | Dissimilarity, points: FloatArray, factor: float) -> F
     if embedding is not None:
         return embedding.points(points)
     if factor != 1.0:
-        scaled = room_for(points, points.shape, points.dtype)
+        scaled = empty_stored_like(points, points.shape, points.dtype)
         np.multiply(points, points.dtype.type(factor), out=scaled)
         return scaled
     return points

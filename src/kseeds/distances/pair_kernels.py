@@ -32,8 +32,8 @@ _SNAP64 = (SAME_DIRECTION * 2.0**-52) ** 2
 def squared_distance(A: Any, i: int, B: Any, j: int, family: Any) -> Any:
     """Return the squared distance of row i of A and row j of B, in their own precision.
 
-    ``family`` is that of the metric, and None for the Euclidean one: Numba drops what is not for
-    None before it compiles, so that Euclidean jobs do not wait for the other metrics.
+    ``family`` is that of the metric, or None for Euclidean. Numba removes the branch that None
+    does not take before it compiles, so Euclidean jobs do not wait for the other metrics.
     """
     if family is None:
         return sum_of_squares(A, i, B, j)

@@ -45,10 +45,10 @@ def least_mass(
 def least_mass_for(
     metric: Metric, dtype: np.dtype[Any], largest: float, total_weight: float
 ) -> float:
-    """Return the same, for squared distances of up to ``largest``.
+    """Return `least_mass`, given a bound of the squared distances and the sum of the weights.
 
     Errors of underflow are below w·2⁻¹⁴⁹ per row in single and w·2⁻¹⁰⁷⁴ in double precision, and
-    the largest weight is at least 1; so they are negligible in any sum above this one. Weights
+    the largest weight is at least 1; so they are negligible in any sum above the result. Weights
     below 2⁻¹⁰²² lose digits themselves, which matters where squares are large.
 
     Points that should coincide may be up to ``metric.snap`` apart, so Σ w·snap² may be nothing but
@@ -142,9 +142,10 @@ def _unscaled(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray
 def scaled_masses(
     lengths: Lengths, weights: npt.NDArray[np.float64] | None, exponent: int | None = None
 ) -> tuple[npt.NDArray[np.float64], int]:
-    """Return w·d² divided by a power of two, so that the largest is about 1, and its exponent.
+    """Return w·d² divided by a power of two, and the exponent of that power.
 
-    Or divided by the power of two that has the given ``exponent``, of masses that are no smaller.
+    By default the largest quotient is about 1. A given ``exponent`` must be at least as large as
+    the default one would be.
     """
     masses, exponents = lengths.mantissas * lengths.mantissas, 2 * lengths.exponents
     if weights is not None:
@@ -170,14 +171,14 @@ def product(*factors: float, exponent: int = 0) -> float:
         return math.inf
 
 
-def apart(
+def not_coinciding(
     values: FloatArray,
     centers: FloatArray,
     labels: npt.NDArray[np.int32],
     metric: Metric,
     rows: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return those of the rows (default: all) that do not coincide with their labelled centre."""
+    """Return the rows (among ``rows``, or all) that do not coincide with their labelled centre."""
     found = []
     for lo, hi in blocks_of(
         len(values) if rows is None else len(rows), max(1, _ENTRIES // values.shape[1])
@@ -188,10 +189,10 @@ def apart(
             differs = mine != others
             if not differs.any():  # mostly; asking every row takes several times as long
                 continue
-            is_apart = differs.any(axis=1)
+            differ = differs.any(axis=1)
         else:
-            is_apart = distances(mine, others, metric).mantissas > 0.0
-        found.append(some[is_apart])
+            differ = distances(mine, others, metric).mantissas > 0.0
+        found.append(some[differ])
     return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
@@ -216,7 +217,7 @@ def small_squares(squared: FloatArray) -> npt.NDArray[np.int64]:
     return np.flatnonzero(squared < squared.dtype.type(_SMALL_SQUARE[squared.dtype]))
 
 
-def settle_small(
+def relabel_underflowed(
     values: FloatArray,
     centers: FloatArray,
     metric: Metric,
@@ -241,7 +242,7 @@ def settle_small(
     """
     small = small[labels[small] >= 0]
     if len(small):
-        small = apart(values, centers, labels, metric, small)
+        small = not_coinciding(values, centers, labels, metric, small)
     if len(small) == 0:
         return small, Lengths.of(np.empty(0))
     labels[small], found = nearest(values[small], centers, metric)

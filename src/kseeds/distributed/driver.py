@@ -176,7 +176,8 @@ class Driver:
         """Compare all rows with the centres added since the last update; return Σ w·α².
 
         Returns 0 if the sum is too small for ordinary arithmetic: see
-        `kseeds.distances.underflow`. ``own`` are the rows that the new centres are, if any.
+        `kseeds.distances.underflow`. ``own`` has the row numbers of the new centres, if they are
+        rows.
         """
         new = self.centers[self.n_compared :]
         replies = self.ask(partition.update, (self.plan, new, self.n_compared, own), keep=True)

@@ -181,8 +181,8 @@ def update(
 ) -> tuple[Nearest, tuple[float, float, int]]:
     """Compare the rows with new centres, which are numbered from ``first``.
 
-    Returns Σ w·α², the largest α², and the number of distances computed. ``own`` are the rows
-    that these centres are, if they are rows; each is labelled with itself.
+    Returns Σ w·α², the largest α², and the number of distances computed. ``own`` has the
+    row numbers of the centres, if they are rows; each of those rows is labelled with itself.
     """
     plan, centers, first, own = message
     if len(part.values) == 0:
@@ -266,7 +266,7 @@ def rows_off_centers(
     rows = np.empty(0, dtype=np.int64)
     if len(part.values):
         values = plan.exact(part.values)
-        rows = underflow.apart(values, centers, state.labels, plan.metric)
+        rows = underflow.not_coinciding(values, centers, state.labels, plan.metric)
         rows = rows[weights[rows] > 0.0]
     return state, Picked(start + rows, part.values[rows], weights[rows])
 

@@ -45,12 +45,12 @@ def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
     seconds = 1e-9 * points.nbytes / 4
     if compile_policy.pays("fingerprint", points.dtype, seconds, 0.2 * seconds):
         with compile_policy.using("fingerprint", points.dtype):
-            return print_by_kernels(points, workers)
+            return fingerprint_by_kernels(points, workers)
     with compile_policy.in_place_of(["fingerprint"], points.dtype):
-        return _print_plainly(points, workers)
+        return _fingerprint_plainly(points, workers)
 
 
-def _print_plainly(points: FloatArray, workers: Workers) -> Fingerprint:
+def _fingerprint_plainly(points: FloatArray, workers: Workers) -> Fingerprint:
     flat, width, factors, sums = _words_of(points)
 
     def task(start: int, stop: int) -> None:
@@ -65,8 +65,8 @@ def _print_plainly(points: FloatArray, workers: Workers) -> Fingerprint:
     return sums
 
 
-def print_by_kernels(points: FloatArray, workers: Workers) -> Fingerprint:
-    """Do what `fingerprint_of` does, compiled."""
+def fingerprint_by_kernels(points: FloatArray, workers: Workers) -> Fingerprint:
+    """Return what `fingerprint_of` returns, by compiled kernels."""
     from kseeds.inputs.fingerprint_kernels import fingerprint_blocks
 
     flat, width, factors, sums = _words_of(points)

@@ -11,7 +11,7 @@ from kseeds.runtime.compiler import JIT_DISABLED, inlined, kernel
 from kseeds.simd import interpreted
 
 
-def _print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
+def _fingerprint_words(words: Any, start: int, stop: int, factors: Any) -> Any:
     """Return the fingerprint of one block: the words ``start`` to ``stop``."""
     # Unsigned indices need no test for negative values, and slices would make threads contend
     # for reference counts.
@@ -25,7 +25,7 @@ def _print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
 
 
 # Interpreted, the loop would be slow and warn of every overflow.
-print_words = interpreted.print_words if JIT_DISABLED else inlined(_print_words)
+fingerprint_words = interpreted.fingerprint_words if JIT_DISABLED else inlined(_fingerprint_words)
 
 
 @kernel
@@ -36,4 +36,4 @@ def fingerprint_blocks(
     for block in range(first, last):
         start = block * BLOCK * width
         stop = min(start + BLOCK * width, words.shape[0])
-        sums[block] = print_words(words, start, stop, factors)
+        sums[block] = fingerprint_words(words, start, stop, factors)

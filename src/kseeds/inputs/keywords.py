@@ -87,15 +87,17 @@ def check_options(
             known = [word for one in algorithms for word in options_of(one)]
             raise _unknown(function, name, known)
         if algorithm not in owners:
-            raise TypeError(f"{name}={shown(value)} {_elsewhere(algorithm, owners, options_of)}.")
+            reason = _not_its_option(algorithm, owners, options_of)
+            raise TypeError(f"{name}={shown(value)} {reason}.")
         check_choice(name, value, options_of(algorithm)[name])
 
 
-def _elsewhere(
+def _not_its_option(
     algorithm: str,
     owners: Collection[str],
     options_of: Callable[[str], Mapping[str, Collection[Any]]],
 ) -> str:
+    """Return the end of the message for an option that only the ``owners`` have."""
     holders = " and ".join(f"algorithm={owner!r}" for owner in owners)
     if algorithm == "auto":
         return f"is an option of {holders} only; pass that, too"

@@ -190,7 +190,8 @@ def _largest_finite(values: FloatArray, name: str, source: Any = None) -> float:
 def _largest(values: FloatArray) -> float:
     """Return the largest absolute value, or NaN if a value is not finite.
 
-    Or a smaller one, if neither that nor the largest asks for scaling: that is sooner known.
+    If the root mean square shows that the values need no scaling, it is returned in place of the
+    largest value, because it takes less time.
     """
     typical = _typical(values)
     if typical is not None:
@@ -210,8 +211,8 @@ def _largest(values: FloatArray) -> float:
 def _typical(values: FloatArray) -> float | None:
     """Return the root mean square, if it shows that all values are finite and need no scaling.
 
-    One product, at the speed of memory. A NaN or an infinity makes it NaN or infinite. If it is
-    finite, the largest value lies between it and its √size-fold.
+    A scalar product runs at the speed of memory. A NaN or an infinity among the values makes the
+    result NaN or infinite. If it is finite, the largest value lies between it and √size times it.
     """
     flat = values.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -104,7 +104,7 @@ def complete(
     with Workers(problem.n_threads) as workers:
         nearest = nearest_of_all(points, metric, drawn.nearest, centers, workers)
     values, centers = prepared.exact, exact_centers(prepared, problem.initial, indices)
-    rows = underflow.apart(values, centers, nearest.labels, metric)
+    rows = underflow.not_coinciding(values, centers, nearest.labels, metric)
     exact = weights.exact
     if exact is not None:
         rows = rows[exact[rows] > 0.0]

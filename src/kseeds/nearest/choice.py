@@ -1,4 +1,4 @@
-"""Which strategy to take for a job: what is possible, and what is soonest done."""
+"""Which strategy to take for a job: what is possible, and what takes the least time."""
 
 from __future__ import annotations
 

@@ -91,7 +91,9 @@ def _in_user_units(
 
     done = workers.over_blocks(task, len(squared))
     mass, small = sum(part for part, _ in done), np.concatenate([rows for _, rows in done])
-    small, found = underflow.settle_small(prepared.exact, exact_centers, metric, small, labels)
+    small, found = underflow.relabel_underflowed(
+        prepared.exact, exact_centers, metric, small, labels
+    )
     if len(small):
         with np.errstate(over="ignore", under="ignore"):
             distances[small] = found.values()

@@ -22,8 +22,10 @@ def is_mapped(array: npt.NDArray[Any]) -> bool:
     return False
 
 
-def room_for(source: npt.NDArray[Any], shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Return an array to be filled: in a temporary file if ``source`` is a memory map."""
+def empty_stored_like(
+    source: npt.NDArray[Any], shape: tuple[int, ...], dtype: Any
+) -> npt.NDArray[Any]:
+    """Return an uninitialised array, in a temporary file if ``source`` is a memory map."""
     if not is_mapped(source) or 0 in shape:
         return np.empty(shape, dtype=dtype)
     with tempfile.TemporaryFile() as file:  # the map outlives the file's name and handle
@@ -34,7 +36,7 @@ def contiguous(values: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[An
     """Return ``values`` in C order and of a dtype, copied by blocks, and only if need be."""
     if not is_mapped(values) or (values.flags.c_contiguous and values.dtype == dtype):
         return np.ascontiguousarray(values, dtype=dtype)
-    copy = room_for(values, values.shape, dtype)
+    copy = empty_stored_like(values, values.shape, dtype)
     rows = max(1, _ROWS_BYTES // max(1, values[:1].nbytes))
     for lo in range(0, len(values), rows):
         copy[lo : lo + rows] = values[lo : lo + rows]

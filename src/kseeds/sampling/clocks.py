@@ -86,7 +86,7 @@ def first_clocks(
     count: int,
     without: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the ``count`` of the rows ``start`` to ``stop`` that fire first, and log clocks.
+    """Return the ``count`` rows from ``start`` to ``stop`` that fire first, and their log clocks.
 
     Logarithms, log E − log w, because E/w of a very small weight would overflow and look like a
     weight of 0. Rows of weight 0 and those in ``without`` never fire; there may be fewer rows.

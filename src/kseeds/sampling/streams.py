@@ -150,7 +150,7 @@ class Stream:
     def by_round(self, purpose: Purpose) -> Callable[[int, int], Float64Array]:
         """Return a function ``f(round_, count)``: the first ``count`` of the `uniforms` of a round.
 
-        For many rounds of few draws: making a generator for each would cost more than they.
+        For many rounds of few draws: creating a generator per round would cost more than the draws.
         """
         philox = self._philox(purpose, 0, 0)
         generator, state = np.random.Generator(philox), philox.state

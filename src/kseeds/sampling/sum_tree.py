@@ -19,11 +19,11 @@ from kseeds.simd.lane_order import lane_sum
 Float64Array = npt.NDArray[np.float64]
 
 _FEW = 16
-"""Draws up to which a loop over them takes less time than calls of NumPy for all."""
+"""Up to this many draws, a Python loop takes less time than NumPy calls for all of them."""
 
 
 class Masses(NamedTuple):
-    """Bounds q of the rows, their weights (none for ones), and the tree of sums of w·q."""
+    """Bounds q of the rows, their weights (empty if all are 1), and the tree of sums of w·q."""
 
     bounds: Any
     weights: Any
@@ -31,7 +31,7 @@ class Masses(NamedTuple):
 
 
 def new_sums(n_rows: int) -> Float64Array:
-    """Return the tree of sums of rows without mass."""
+    """Return a tree of sums for ``n_rows`` rows, all of them 0."""
     leaves = 1 << max(0, (-(-n_rows // BLOCK) - 1).bit_length())
     return np.zeros(2 * leaves)
 
@@ -47,7 +47,7 @@ def mass_of(masses: Masses, rows: Any) -> Float64Array:
 def sum_rows(masses: Masses, start: int, stop: int) -> None:
     """Sum the blocks of the rows ``start`` to ``stop``, whole blocks or up to the last row.
 
-    Not the nodes above them: see `sum_inner`.
+    The nodes above the blocks are left to `sum_inner`.
     """
     mass = mass_of(masses, slice(start, stop))
     missing = -len(mass) % BLOCK
@@ -119,7 +119,7 @@ def _draw_row(masses: Masses, uniform: float) -> int:
             node += 1
     row, reached = (node - leaves) * BLOCK, 0.0
     block = slice(row, row + BLOCK)
-    mass_of_block = masses.bounds[block].tolist()  # Python's floats are of float64
+    mass_of_block = masses.bounds[block].tolist()  # Python floats have the precision of float64
     if len(masses.weights):
         weights = masses.weights[block].tolist()
         mass_of_block = [q * w for q, w in zip(mass_of_block, weights, strict=True)]

@@ -50,8 +50,8 @@ def refresh_block(masses: Masses, block: int) -> None:
 def draw_rows(masses: Masses, uniforms: Any, batch: int, targets: Any, rows: Any) -> None:
     """Write row i with probability mass_i / Σ mass, for each uniform draw of a batch.
 
-    Three loops in place of one: in the second, the reads from all over memory do not wait
-    for each other. ``targets`` is a workspace.
+    There are three loops instead of one, so that the scattered reads of the second one overlap.
+    ``targets`` is a workspace.
     """
     bounds, weights, sums = masses.bounds, masses.weights, masses.sums
     n, leaves = bounds.shape[0], sums.shape[0] // 2

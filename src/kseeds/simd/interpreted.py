@@ -62,19 +62,19 @@ def lane_sum(term: str) -> Callable[..., Any]:
     return interpreted
 
 
-def print_words(words: Any, start: int, stop: int, factors: Any) -> Any:
+def fingerprint_words(words: Any, start: int, stop: int, factors: Any) -> Any:
     """See `kseeds.inputs.fingerprint_kernels`."""
     block = words[start:stop]
     products = (block ^ (block >> np.uint32(16))) * factors[: stop - start]
     return products.sum(dtype=np.uint32)
 
 
-def printed_sum_of_squares(
+def fingerprinted_sum_of_squares(
     A: Any, i: int, B: Any, j: int, factors: Any, first: int, prints: Any
 ) -> Any:
-    """See `kseeds.simd.rows.printed_sum_of_squares`."""
+    """See `kseeds.simd.rows.fingerprinted_sum_of_squares`."""
     words = A[i].view(np.uint32)
-    prints[:1] += print_words(words, 0, len(words), factors[first:])
+    prints[:1] += fingerprint_words(words, 0, len(words), factors[first:])
     return lane_sum("square")(A, i, B, j)
 
 

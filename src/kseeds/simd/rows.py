@@ -38,7 +38,7 @@ def lane_sum(term: str) -> Callable[..., Any]:
     return compiled
 
 
-def printed_sum_of_squares() -> Callable[..., Any]:
+def fingerprinted_sum_of_squares() -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, B, j, factors, first, prints)``: a sum and a fingerprint.
 
     The sum is that of ``lane_sum("square")``. It also adds row i of ``A``, which starts at word
@@ -46,7 +46,7 @@ def printed_sum_of_squares() -> Callable[..., Any]:
     the sum of ``prints``: 16 numbers of 32 bits for single precision, 32 for double.
     """
     if JIT_DISABLED:
-        return interpreted.printed_sum_of_squares
+        return interpreted.fingerprinted_sum_of_squares
 
     @intrinsic
     def compiled(

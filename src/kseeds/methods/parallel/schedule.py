@@ -74,7 +74,7 @@ def draw(
             )
             candidates = np.array([first], dtype=np.int64)
             new_centers = points[candidates]
-            _is_its_own(nearest, candidates, 0)
+            _label_with_themselves(nearest, candidates, 0)
         for round_ in range(schedule.rounds):
             problem.progress.update(round_, schedule.rounds + 1, "rounds")
             update(new_centers, nearest, work, workers)
@@ -82,7 +82,7 @@ def draw(
             if drawn is None:
                 new_centers = points[:0]
                 break
-            _is_its_own(nearest, drawn, m + len(candidates))
+            _label_with_themselves(nearest, drawn, m + len(candidates))
             candidates = np.concatenate([candidates, drawn])
             new_centers = points[drawn]
         # The candidates of the last round have to be compared with the rows, or they would get no
@@ -143,8 +143,8 @@ def share_of(squared: Any, weight: Any, wanted: float, total: float) -> Any:
         return np.minimum(min(wanted, most) * (squared.astype(np.float64) * weight / total), 1.0)
 
 
-def _is_its_own(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:
-    """Make ``rows`` the members of the centres ``first`` onward that they now are."""
+def _label_with_themselves(nearest: Nearest, rows: npt.NDArray[np.int64], first: int) -> None:
+    """Label ``rows``, which became the centres from number ``first`` on, at distance 0."""
     nearest.squared[rows] = 0.0
     nearest.labels[rows] = np.arange(first, first + len(rows))
 

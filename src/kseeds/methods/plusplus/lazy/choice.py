@@ -16,7 +16,7 @@ _FASTER = 4.0
 
 @contextmanager
 def kernels_for(problem: Problem, workers: Workers, kernels: str) -> Iterator[Kernels]:
-    """Give the kernels asked for, or those that are sooner done."""
+    """Yield the kernels asked for, or for "auto" those that take less time."""
     dtype, is_forced = problem.points.dtype, kernels == "compiled"
     if kernels == "auto":
         seconds = _seconds(problem)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import squared_distance, sum_of_squares
-from kseeds.inputs.fingerprint_kernels import print_words
+from kseeds.inputs.fingerprint_kernels import fingerprint_words
 from kseeds.methods.plusplus.lazy.forecast import Forecast, refresh_is_due
 from kseeds.methods.plusplus.lazy.state import Centers, Proposals
 from kseeds.nearest.brute_force_kernels import Tile, compare_row, compare_tile, squares
@@ -23,10 +23,10 @@ from kseeds.runtime.block_sizes import BLOCK, COLUMNS, LANES, place_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import draw_rows, refresh_block, sum_block
-from kseeds.simd.rows import printed_sum_of_squares
+from kseeds.simd.rows import fingerprinted_sum_of_squares
 
 _place_of = inlined(place_of)
-_printed_sum = printed_sum_of_squares()
+_fingerprinted_sum = fingerprinted_sum_of_squares()
 _refresh_is_due = inlined(refresh_is_due)
 
 
@@ -68,17 +68,19 @@ def first_pass(
                 for lane in range(words.lanes.shape[0]):
                     words.lanes[lane] = 0
                 for i in range(first, last):
-                    squared[i] = _printed_sum(
+                    squared[i] = _fingerprinted_sum(
                         points, i, centers, 0, words.factors, (i - first) * wide, words.lanes
                     )
                 for lane in range(words.lanes.shape[0]):
                     total = (total + int(words.lanes[lane])) & 0xFFFFFFFF
             else:
-                total = int(print_words(words.values, first * wide, last * wide, words.factors))
+                total = int(
+                    fingerprint_words(words.values, first * wide, last * wide, words.factors)
+                )
                 for i in range(first, last):
                     squared[i] = sum_of_squares(points, i, centers, 0)
         else:
-            total = int(print_words(words.values, first * wide, last * wide, words.factors))
+            total = int(fingerprint_words(words.values, first * wide, last * wide, words.factors))
             for i in range(first, last):
                 squared[i] = squared_distance(points, i, centers, 0, family)
         words.prints[first // BLOCK] = total
