@@ -6,6 +6,7 @@ file and the names in ``suites/calibrate.py``, nothing else.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -113,6 +114,43 @@ def partitioned(X: Rows, k: int, partitions: int) -> dict[str, kseeds.Distribute
 def compile_seconds() -> dict[str, float]:
     """Return what the compile policy takes the compilation of each kernel set to cost."""
     return compile_policy.COMPILING
+
+
+FIRST = ("plain", "waiting", "beside")
+"""What a job can do whose kernels are not compiled: without them, wait, or compile beside it."""
+
+
+def first_update(way: str, kernel_set: str, X: Rows, m: int) -> tuple[float, Nearest]:
+    """Compare all rows with the first m in one of the ways of `FIRST`; return seconds and answer.
+
+    Beside means: plain NumPy compares block after block while a thread compiles, and the kernels
+    the rest. Numba is loaded before.
+    """
+    prepared = prepare_points(X, "euclidean")
+    points, metric = prepared.points, prepared.metric
+    nearest, centers, at = Nearest.empty(points), points[:m].copy(), 0
+
+    def compile_kernels() -> None:
+        kseeds.warmup(kernel_set, dtype=points.dtype.name)
+
+    def compare(strategy: str, stop: int) -> None:
+        part = Nearest(nearest.squared[at:stop], nearest.labels[at:stop], 0)
+        NearestUpdater(Job(points[at:stop], metric, workers, m), strategy).update(part, centers, 0)
+
+    started = time.perf_counter()
+    with Workers(default_threads()) as workers:
+        if way == "waiting":
+            compile_kernels()
+        elif way == "beside":
+            other = threading.Thread(target=compile_kernels)
+            other.start()
+            while other.is_alive() and at < len(points):
+                stop = min(at + _ROWS, len(points))
+                compare("plain", stop)
+                at = stop
+        if at < len(points):
+            compare("plain" if way == "plain" else kernel_set, len(points))
+    return time.perf_counter() - started, nearest
 
 
 def cost_constants() -> set[str]:

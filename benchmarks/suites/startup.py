@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks.charts import Table
-from benchmarks.internals import PLAIN, compile_seconds
+from benchmarks.internals import FIRST, PLAIN, compile_seconds
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite
 from benchmarks.suites.peers import installed
 from benchmarks.timing import interleaved
@@ -30,6 +31,15 @@ JOBS = {
     "kseeds demo": (0, 0, "", 4.0),
 }
 """Rows, columns, a call, and how many T it may take."""
+BESIDE = (
+    ("tree", 1_000_000, 8, 2048),
+    ("tree", 1_000_000, 8, 8192),
+    ("gemm", 300_000, 64, 8192),
+    ("gemm", 1_000_000, 64, 2048),
+    ("gemm", 60_000, 784, 16_384),
+)
+"""Kernels, rows, columns and centres for which waiting is nearly as long as plain NumPy, where
+compiling beside it has most to gain, and one for which it is longer."""
 SKLEARN = """
 import time
 start = time.perf_counter()
@@ -52,6 +62,16 @@ for turn in range({turns}):
     seconds.append(time.perf_counter() - start)
 print(seconds[0], min(seconds))
 """
+ROWS = """
+import sys
+import numpy as np
+sys.path.insert(0, {root!r})
+from benchmarks.internals import first_update
+rng = np.random.default_rng(0)
+X = 10.0 * rng.normal(size=(1000, {d}))[rng.integers(0, 1000, {n})]
+X = (X + rng.normal(size=({n}, {d}))).astype(np.float32)
+print(first_update({way!r}, {kernels!r}, X, {m})[0])
+"""
 DEMO = """
 import time
 start = time.perf_counter()
@@ -73,6 +93,10 @@ def cells(run: Run) -> Cells:
     yield Cell({"what": "small call", "n": 2000}, lambda: _small(10 * turns))
     for name in run.either(["gemm"], sorted(compile_seconds())):
         yield Cell({"what": "compiling", "kernels": name}, partial(_compiling, name))
+    for kernels, n, d, m in run.either(BESIDE[:1], BESIDE):
+        n = min(n, run.rows or n)
+        key = {"what": "compiling beside", "kernels": kernels, "n": n, "d": d, "m": m}
+        yield Cell(key, partial(_beside, kernels, n, d, m, turns))
 
 
 def _fresh(code: str, cache: str) -> list[float]:
@@ -119,6 +143,18 @@ def _compiling(name: str) -> Result:
         return {"first": _fresh(code, cache)[0], "model": compile_seconds()[name]}
 
 
+def _beside(kernels: str, n: int, d: int, m: int, turns: int) -> Result:
+    """Measure what a first job can do about kernels that are not compiled."""
+    root = str(Path(__file__).resolve().parents[2])
+    found: dict[str, list[float]] = {way: [] for way in FIRST}
+    for _ in range(turns):
+        for way in FIRST:
+            with tempfile.TemporaryDirectory() as cache:
+                code = ROWS.format(root=root, n=n, d=d, m=m, way=way, kernels=kernels)
+                found[way].append(_fresh(code, cache)[0])
+    return {way: min(seconds) for way, seconds in found.items()}
+
+
 def sections(lines: Lines) -> list[Section]:
     """Show multiples of T, and the price of compiling."""
     jobs = [
@@ -134,9 +170,17 @@ def sections(lines: Lines) -> list[Section]:
         for line in lines
         if "model" in line
     ]
+    beside = [
+        [line["kernels"], f"{line['n']} × {line['d']}, m = {line['m']}",
+         *(f"{line[way]:.2f}" for way in FIRST)]
+        for line in lines
+        if "beside" in line
+    ]  # fmt: skip
+    ways = ["plain NumPy, s", "waiting for the compiler, s", "compiling beside plain NumPy, s"]
     return [
         Section("The first call", tables=[Table(header, jobs)]),
         Section("Compiling", tables=[Table(["kernels", "measured, s", "model, s"], prices)]),
+        Section("Compiling beside the work", tables=[Table(["kernels", "job", *ways], beside)]),
     ]
 
 

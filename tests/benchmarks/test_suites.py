@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from benchmarks.timing import Pace, interleaved
 from typer.testing import CliRunner
 
 from benchmarks import internals, timing
+from kseeds import assign
 from tests.data import points_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,6 +118,34 @@ def test_an_algorithm_that_takes_too_long_is_left_out_of_a_cell(monkeypatch, tmp
     assert paper.sections([{"data": "x", "n": 60, "law": "k-means||", "k": 4, **result}])
     monkeypatch.setattr(Pace, "keep", lambda *_: {})
     assert list(paper.cells(Run(tmp_path, sets=("tiny",), ks=(4,)))) == []
+
+
+@pytest.mark.parametrize("way", internals.FIRST)
+def test_a_first_update_gives_the_same_in_every_way(way, monkeypatch):
+    """Beside, the kernels are ready after the first block, so that both do a part."""
+    X = points_of("clustered", 400, 8, 0).astype(np.float32)
+    wanted = assign(X, X[:50])
+    compiled, strategies = [], []
+    built = internals.NearestUpdater.built
+
+    def noted(updater, strategy):
+        strategies.append(strategy)
+        return built(updater, strategy)
+
+    def warmup(kernel_set, dtype):
+        compiled.append((kernel_set, dtype))
+        while way == "beside" and not strategies:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(internals.NearestUpdater, "built", noted)
+    monkeypatch.setattr(internals.kseeds, "warmup", warmup)
+    monkeypatch.setattr(internals, "_ROWS", 64)
+    nearest = internals.first_update(way, "brute", X, 50)[1]
+    np.testing.assert_array_equal(nearest.labels, wanted.labels)
+    np.testing.assert_array_equal(np.sqrt(nearest.squared), wanted.distances)
+    assert compiled == ([] if way == "plain" else [("brute", "float32")])
+    first, last = {"plain": ("plain",) * 2, "waiting": ("brute",) * 2}.get(way, ("plain", "brute"))
+    assert (strategies[0], strategies[-1]) == (first, last)
 
 
 def test_methods_take_turns_and_slow_ones_fewer(monkeypatch):

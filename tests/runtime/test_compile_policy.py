@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from kseeds import assign, kmeans_parallel, kmeans_plusplus, warmup
+from kseeds.inputs import prepare_points
+from kseeds.nearest import update
+from kseeds.nearest.choice import Job, without_structure
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime import compile_policy, kernel_cache
+from kseeds.runtime.threads import Workers
 from tests.harness.isolation import run
 
 FLOAT = np.dtype(np.float32)
@@ -60,6 +66,34 @@ def test_many_small_jobs_repay_a_set_together(nothing_ready, monkeypatch):
             pass
     assert compile_policy.pays("lazy", FLOAT, 0.5, 0.1)
     assert not compile_policy.pays("tree", FLOAT, 0.5, 0.1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_a_batch_of_one_centre_is_worth_no_kernels_of_its_own(nothing_ready, metric):
+    """k-means|| begins with one, whatever it has compiled for the batches after it."""
+    prepared = prepare_points(np.zeros((2, 8), dtype=FLOAT), metric)
+    with Workers(2) as workers:
+        job = Job(np.empty((1_000_000, 8), dtype=FLOAT), prepared.metric, workers, 20_000, 5)
+        assert without_structure(job, 1) == "plain"
+        assert without_structure(job, 20_000) != "plain"
+        with compile_policy.using("brute", FLOAT):
+            pass
+        assert without_structure(job, 1) == "brute"
+
+
+def test_a_job_that_compiles_a_tree_compiles_nothing_else(nothing_ready, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20_000, 4)).astype(FLOAT)
+    prepared, built = prepare_points(X, "euclidean"), []
+    monkeypatch.setattr(update, "choose", lambda job: "tree")
+    with Workers(1) as workers:
+        updater = NearestUpdater(Job(prepared.points, prepared.metric, workers, 2001, 2))
+        builder = updater.built
+        updater.built = lambda name: (built.append(name), builder(name))[1]
+        nearest = Nearest.empty(prepared.points)
+        updater.update(nearest, prepared.points[:1], 0)
+        updater.update(nearest, prepared.points[1:2001], 1)
+    assert built == ["plain", "tree"]
+    np.testing.assert_array_equal(nearest.labels, assign(X, X[:2001]).labels)
 
 
 def test_one_line_is_logged_before_a_long_wait(nothing_ready, caplog):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -156,9 +156,7 @@ def choose(job: Job) -> str:
     candidates = [best]
     if best in ("tree", "projected_tree", "projected_scan"):
         candidates += ["gemm", "brute"]  # slower, and sooner compiled
-    compiled = min(candidates, key=lambda one: _seconds(job, one) + _waiting(job, one))
-    pays = compile_policy.pays(compiled, job.points.dtype, plain, _seconds(job, compiled))
-    return compiled if pays else "plain"
+    return _or_plain(job, candidates, plain)
 
 
 def _waiting(job: Job, strategy: str) -> float:
@@ -180,11 +178,21 @@ def _seconds(job: Job, strategy: str) -> float:
 
 
 def without_structure(job: Job, n_centers: int) -> str:
-    """Return what compares a batch of so many centres first, kernels that must compile included."""
-    if job.metric.family is not Family.EUCLIDEAN:
-        return "brute"
+    """Return what compares a batch of so many centres first, kernels that must compile included.
+
+    A job that compiles a tree begins with a batch of one centre, and may have no more of the kind:
+    those are not worth kernels of their own.
+    """
     batch = replace(job, expected=n_centers, batches=1)
-    return min(("brute", "gemm"), key=lambda one: _seconds(batch, one) + _waiting(batch, one))
+    candidates = ("brute", "gemm") if job.metric.family is Family.EUCLIDEAN else ("brute",)
+    return _or_plain(batch, candidates, _seconds(batch, "plain"))
+
+
+def _or_plain(job: Job, candidates: Sequence[str], plain: float) -> str:
+    """Return the strategy that is first done, or "plain" if none repays compiling its kernels."""
+    compiled = min(candidates, key=lambda one: _seconds(job, one) + _waiting(job, one))
+    pays = compile_policy.pays(compiled, job.points.dtype, plain, _seconds(job, compiled))
+    return compiled if pays else "plain"
 
 
 def fastest(job: Job) -> str:

@@ -25,6 +25,9 @@ _ENTRIES = 1 << 20
 any two operations of NumPy, work side by side."""
 _MOST_ROWS = 8192
 _CENTERS = 2048
+_FEW_CENTERS = 2
+"""Centres up to which differences take less time than a product and what it leaves to do; every
+k-means|| begins with one."""
 _FEW_ENTRIES = 1 << 12
 """Pairs up to which preparing a product costs more than it saves, in few dimensions."""
 
@@ -39,7 +42,7 @@ class Plain:
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""
-        if self._metric.kind is Family.EUCLIDEAN:
+        if self._metric.kind is Family.EUCLIDEAN and len(centers) > _FEW_CENTERS:
             with one_blas_thread():
                 for low, high in blocks_of(len(centers), _CENTERS):
                     self._by_products(nearest, centers[low:high], first + low, workers)
@@ -65,7 +68,7 @@ class Plain:
     def _by_rows(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> None:
         def task(start: int, stop: int) -> None:
             part = slice(start, stop)
-            nearest.squared[part], nearest.labels[part] = compare(
+            nearest.squared[part], nearest.labels[part] = _one_by_one(
                 self._points[part], centers, first, self._metric.kind, nearest.squared[part],
                 nearest.labels[part],
             )  # fmt: skip
@@ -90,11 +93,7 @@ def compare(
     before changes nothing.
     """
     if kind is not Family.EUCLIDEAN:
-        for s, center in enumerate(centers, first):
-            distances = squared_distances(points, center, kind)
-            nearer = distances < best
-            best, labels = np.where(nearer, distances, best), np.where(nearer, s, labels)
-        return best, labels.astype(np.int32)
+        return _one_by_one(points, centers, first, kind, best, labels)
     if points.shape[1] < LANES and len(points) * len(centers) <= _FEW_ENTRIES:
         table = np.zeros((len(points), len(centers)), dtype=points.dtype)
         for j in range(points.shape[1]):
@@ -106,6 +105,22 @@ def compare(
     best, labels = best.copy(), labels.copy()
     _compare_by_product(points, _Factors.of(centers), first, best, labels)
     return best, labels
+
+
+def _one_by_one(
+    points: FloatArray,
+    centers: FloatArray,
+    first: int,
+    kind: Kind,
+    best: FloatArray,
+    labels: Labels,
+) -> tuple[FloatArray, Labels]:
+    """Do what `compare` does, one centre after the other."""
+    for s, center in enumerate(centers, first):
+        distances = squared_distances(points, center, kind)
+        nearer = distances < best
+        best, labels = np.where(nearer, distances, best), np.where(nearer, s, labels)
+    return best, labels.astype(np.int32)
 
 
 class _Factors(NamedTuple):
