@@ -155,6 +155,8 @@ CALIBRATIONS: dict[str, Calibration] = {
         constants, lambda b, strategy=strategy, model=model: (b.greedy(strategy), model(b)))
         for strategy, constants, model in (
             ("plain", ("greedy_plain",), lambda b: costs.greedy_plain(b.points, 6)),
+            ("columns", ("greedy_columns", "GREEDY_COPIED"),
+             lambda b: costs.greedy_columns(b.points, 6)),
             ("scan", ("greedy_scan",), lambda b: costs.greedy_scan(*b.rows, 6)))},
     "greedy, naive": Calibration(
         ("greedy_naive",), lambda b: (b.greedy(None), costs.greedy_naive(b.points, 6))),

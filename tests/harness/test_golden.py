@@ -90,6 +90,7 @@ GOLDEN = [
             "greedy_kmeans_plusplus(auto)",
             "greedy_kmeans_plusplus(fast)",
             "greedy_kmeans_plusplus(fast,strategy=plain)",
+            "greedy_kmeans_plusplus(fast,strategy=columns)",
             "greedy_kmeans_plusplus(fast,strategy=scan)",
             "greedy_kmeans_plusplus(fast,strategy=projected_scan)",
             "greedy_kmeans_plusplus(fast,strategy=tree)",

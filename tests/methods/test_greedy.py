@@ -12,6 +12,7 @@ from kseeds import laws as table
 from kseeds.inputs import prepare_problem
 from kseeds.methods.greedy import fast, naive, rule, tree
 from kseeds.nearest.choice import Job
+from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers
 from tests.data import METRICS, fit_for, points_of
 from tests.harness.profiles import sizes
@@ -162,7 +163,7 @@ def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype)
     finally:
         tracemalloc.stop()
     # A forest keeps a copy of the coordinates, or of their projections, and makes another.
-    copied = {"tree": 4 * 2, "projected_scan": 2 * 3, "projected_tree": 6 * 3}
+    copied = {"columns": 2, "tree": 4 * 2, "projected_scan": 2 * 3, "projected_tree": 6 * 3}
     columns = copied.get(options.get("strategy", ""), 0)
     assert peak < (40 if columns == 0 else 24 + columns * X.itemsize) * len(X)
 
@@ -216,18 +217,23 @@ def test_a_forest_shares_out_large_steps_and_takes_small_ones_together(monkeypat
     assert runs[0][2] < 0.3 * 40_000 * 30 * 5, "whole leaves are ruled out"
 
 
-def test_the_fast_strategy_is_chosen_by_shape():
+def test_the_fast_strategy_is_chosen_by_shape(monkeypatch):
     def chosen(X, k):
         problem, _, _ = prepare_problem(
             X, k, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,
             n_threads=1, progress=False,
         )  # fmt: skip
+        for kernels in fast._KERNELS.values():
+            compile_policy._ready.add(compile_policy.name_of(kernels, problem.points.dtype))
         job = Job(problem.points, problem.metric, Workers(1), k)
-        return fast._fastest(problem, rule.trials_for(k, None), job)
+        return fast._choose(problem, rule.trials_for(k, None), job)
 
+    monkeypatch.setattr(compile_policy, "_ready", set())
+    monkeypatch.setattr(compile_policy, "is_loaded", lambda: True)
     rng = np.random.default_rng(0)
     assert chosen(rng.random((100_000, 2)), 256) == "tree"
-    assert chosen(rng.random((3000, 2)), 256) == "scan"
-    assert chosen(rng.normal(size=(20_000, 60)), 64) == "scan"
+    assert chosen(rng.random((3000, 2)), 256) == "columns"
+    assert chosen(rng.normal(size=(20_000, 60)), 64) == "columns"
+    assert chosen(rng.normal(size=(100_000, 100)), 64) == "scan"
     flat = rng.normal(size=(20_000, 4)) @ rng.normal(size=(4, 60))
     assert chosen(flat, 64) == "projected_tree"

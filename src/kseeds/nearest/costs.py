@@ -60,6 +60,8 @@ USELESS = {
 }
 """Share of all pairs evaluated exactly from which on a strategy is given up: no structure."""
 GREEDY_ROWS = 8192
+GREEDY_COPIED = 64 << 20
+"""Bytes of data that are copied as columns without asking."""
 GREEDY_PROJECTING = 300.0
 """What greedy scans must take for a row, all steps together, for projections to pay."""
 GREEDY_MANY_COLUMNS, GREEDY_MANY_SEEDS, GREEDY_LEFT_OPEN = 256, 128, 0.15
@@ -190,7 +192,7 @@ def greedy_naive(points: FloatArray, trials: int) -> float:
 def greedy_plain(points: FloatArray, trials: int) -> float:
     """Return the cost of a step of greedy k-means++ by products in plain NumPy."""
     d = _columns(points)
-    return width_of(points) * (60.0 + 1.2 * d + trials * (15.0 + 0.05 * d))
+    return width_of(points) * (8.0 + 0.6 * d + trials * (2.5 + 0.05 * d))
 
 
 def greedy_scan(points: FloatArray, metric: Metric, trials: int) -> float:
@@ -198,7 +200,12 @@ def greedy_scan(points: FloatArray, metric: Metric, trials: int) -> float:
     d = _columns(points)
     if metric.family is not Family.EUCLIDEAN:
         return trials * pair(points, metric)
-    return 1.2 * width_of(points) * (8.0 + 0.45 * d + trials * (0.4 + 0.02 * d))
+    return 1.2 * width_of(points) * (14.0 + 0.45 * d + trials * (0.4 + 0.02 * d))
+
+
+def greedy_columns(points: FloatArray, trials: int) -> float:
+    """Return the cost of a step of greedy k-means++ on columns, on one thread."""
+    return width_of(points) * (2.0 + trials * (0.9 + 0.02 * _columns(points)))
 
 
 def greedy_tree(points: FloatArray, n_clusters: int, trials: int, dimension: float) -> float:

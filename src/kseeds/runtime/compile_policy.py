@@ -27,6 +27,7 @@ COMPILING = {
     "brute": 0.8,
     "fingerprint": 0.3,
     "gemm": 2.2,
+    "greedy_columns": 2.5,
     "greedy_projected_tree": 7.5,
     "greedy_scan": 1.8,
     "greedy_tree": 6.0,

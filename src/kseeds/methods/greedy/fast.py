@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from kseeds.distances.metrics import Family
+from kseeds.distances.metrics import Family, FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import naive, scan, steps
@@ -27,8 +27,6 @@ from kseeds.sampling.streams import Purpose
 
 _TREE_COMPONENTS = 7
 _SCAN_COMPONENTS = 63
-_SMALL = 1 << 14
-"""Distances of a step up to which calls of anything cost more than they."""
 
 
 def draw(
@@ -85,6 +83,12 @@ def _scan(problem: Problem, trials: int, job: Job, components: Components | None
     return scan.ScannedRows(problem, job.workers, Compiled(job.workers), components)
 
 
+def _columns(problem: Problem, trials: int, job: Job) -> Rows:
+    from kseeds.methods.greedy.columns import ColumnRows
+
+    return ColumnRows(problem, trials, job.workers)
+
+
 def _projected_scan(problem: Problem, trials: int, job: Job) -> Rows:
     return _scan(problem, trials, job, job.components.leading(_SCAN_COMPONENTS))
 
@@ -102,6 +106,7 @@ def _projected_tree(problem: Problem, trials: int, job: Job) -> Rows:
 _BUILDERS: dict[str, Callable[[Problem, int, Job], Rows]] = {
     "naive": _naive,
     "plain": _plain,
+    "columns": _columns,
     "scan": _scan,
     "projected_scan": _projected_scan,
     "tree": _tree,
@@ -110,6 +115,7 @@ _BUILDERS: dict[str, Callable[[Problem, int, Job], Rows]] = {
 STRATEGIES = tuple(_BUILDERS)[1:]
 """How rows are compared with candidates; the naive way is for what they cannot do."""
 _KERNELS = {
+    "columns": "greedy_columns",
     "scan": "greedy_scan",
     "projected_scan": "greedy_scan",
     "tree": "greedy_tree",
@@ -130,22 +136,24 @@ def _possible(problem: Problem, trials: int, strategy: str) -> str:
 def _choose(problem: Problem, trials: int, job: Job) -> str:
     """Return the strategy with which the job is done first, kernels that must compile included."""
     points, metric, k = problem.points, problem.metric, problem.n_clusters
-    n = len(points)
     if metric.function is not None or trials > scan.MOST:
         return "naive"
-    turns = 1e-9 * n * k / job.workers.n_threads
+    is_euclidean = metric.family is Family.EUCLIDEAN
+    turns = 1e-9 * len(points) * k / job.workers.n_threads
     naive_ = turns * costs.greedy_naive(points, trials) + 6e-5 * k
-    plain = min(naive_, turns * costs.greedy_plain(points, trials) + 3e-4 * k)
-    if metric.family is not Family.EUCLIDEAN or n * trials <= _SMALL:
-        plain = naive_
-    without = "naive" if plain == naive_ else "plain"
+    plain = turns * costs.greedy_plain(points, trials) + 2e-4 * k if is_euclidean else naive_
+    without, plain = ("naive", naive_) if naive_ <= plain else ("plain", plain)
     if plain <= compile_policy.FROM_DISK and not compile_policy.is_loaded():
         return without  # most first jobs are small
-    scanned = turns * costs.greedy_scan(points, metric, trials) + 1.2e-4 * k
-    best = _fastest(problem, trials, job) if metric.family is Family.EUCLIDEAN else "scan"
-    seconds = {"scan": scanned}
-    if best != "scan":
-        seconds[best] = scanned * costs.GREEDY_PRUNED[best]
+    seconds = {"scan": turns * costs.greedy_scan(points, metric, trials) + 2e-4 * k}
+    if is_euclidean:
+        floor = _without_structure(points)
+        if floor == "columns":
+            columns = job.workers.n_threads * turns * costs.greedy_columns(points, trials)
+            seconds["columns"] = columns + 3e-4
+        best = _with_structure(problem, trials, job, seconds[floor])
+        if best is not None:
+            seconds[best] = seconds[floor] * costs.GREEDY_PRUNED[best]
     dtype = points.dtype
     compiled = min(
         seconds, key=lambda one: seconds[one] + compile_policy.waiting(_KERNELS[one], dtype)
@@ -154,28 +162,34 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
     return compiled if pays else without
 
 
-def _fastest(problem: Problem, trials: int, job: Job) -> str:
-    """Return the strategy that is fastest once its kernels are compiled; Euclidean."""
-    points, k = problem.points, problem.n_clusters
-    d = points.shape[1]
-    scanned = k * costs.greedy_scan(points, problem.metric, trials)
+def _without_structure(points: FloatArray) -> str:
+    """Return what looks at all rows: columns are a copy of them, which must not be large."""
+    is_small = points.nbytes <= costs.GREEDY_COPIED and not is_mapped(points)
+    return "columns" if is_small else "scan"
+
+
+def _with_structure(problem: Problem, trials: int, job: Job, floor: float) -> str | None:
+    """Return the strategy that is faster than ``floor`` seconds by the structure of the data."""
+    points, k, d = problem.points, problem.n_clusters, problem.points.shape[1]
+    # All of it is per row, in nanoseconds of one thread, as the cost model has it.
+    scanned = 1e9 * floor * job.workers.n_threads / len(points)
     if tree_is_possible(points, problem.metric):
         # At best a tree is built, and little else: the data is only looked at if that would pay.
         if scanned <= costs.greedy_tree(points, k, trials, 0.0) + costs.probe(points):
-            return "scan"
+            return None
         tree = costs.greedy_tree(points, k, trials, job.dimension)
-        return "tree" if tree < scanned else "scan"
+        return "tree" if tree < scanned else None
     looking = costs.probe(points) + costs.components(points)
     is_large = len(points) >= costs.GREEDY_ROWS and not is_mapped(points)
     if not is_large or d < LANES or scanned <= costs.GREEDY_PROJECTING + 2.0 * looking:
-        return "scan"
+        return None
     if job.components.unexplained(_TREE_COMPONENTS) <= costs.PROJECTED_TREE_LEAVES:
         return "projected_tree"
     if d >= costs.GREEDY_MANY_COLUMNS and k >= costs.GREEDY_MANY_SEEDS:
         left_open = job.sample.left_open(job.components.directions[:, :_SCAN_COMPONENTS])
         if left_open <= costs.GREEDY_LEFT_OPEN:
             return "projected_scan"
-    return "scan"
+    return None
 
 
 METHOD = Method(draw, {"strategy": STRATEGIES})

@@ -32,6 +32,8 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
 
+SUMMING = 2e-6
+"""Rounding of the terms of a gain in single precision, and of sums in double, as a share of it."""
 MOST = 16
 """Candidates of a step that have a bit each."""
 
@@ -93,7 +95,7 @@ class State:
         if self.is_euclidean:
             self.mean = principal_components(self.compared, 0).mean.astype(dtype)
         self.norms = np.empty(n if self.is_euclidean else 0, dtype=dtype)
-        self.within = np.empty(n, dtype=np.uint16)
+        self.within = np.empty(n, dtype=np.uint16)  # costs nothing until it is written
 
     def step_of(self, candidates: list[int]) -> Step:
         """Return what is needed of some rows as candidates."""
@@ -108,6 +110,9 @@ class Tier(Protocol):
 
     def start(self, state: State) -> None:
         """Compute the norms of the rows, and sum the masses."""
+
+    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
+        """Return a row per uniform number, drawn in proportion to w·α²."""
 
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
@@ -140,7 +145,7 @@ class ScannedRows(OneByOne):
 
     def draw(self, uniforms: Float64Array) -> npt.NDArray[np.int64]:
         """Return a row per uniform number, drawn in proportion to w·α²."""
-        return sum_tree.draw_rows(self._state.masses, uniforms)
+        return self._tier.draw(self._state, uniforms)
 
     def add_centers(self, centers: FloatArray) -> int:
         """Compare all rows with the first centres; return the distances computed."""
@@ -155,8 +160,7 @@ class ScannedRows(OneByOne):
         state, tier = self._state, self._tier
         step = state.step_of(candidates)
         gains, errors = tier.gain_bounds(state, step)
-        # Float32 sums of 64, and the rounding of float64, are within a millionth, too.
-        errors = errors + 2e-6 * gains
+        errors = errors + SUMMING * gains
         if state.components is None:
             at = self._best_within(step, gains - errors, gains + errors)
             computed = len(candidates) * len(state.points)

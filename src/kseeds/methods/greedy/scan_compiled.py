@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from kseeds.methods.greedy import scan_kernels as kernels
 from kseeds.methods.greedy.scan import Float64Array, State, Step
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, place_of
 from kseeds.runtime.threads import BLOCK_ROWS, Workers
-from kseeds.sampling.sum_tree_kernels import sum_blocks, sum_inner
+from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
 from kseeds.simd.products import ABREAST, side_by_side
 
-_ROWS = 8192
+T = TypeVar("T")
+
+_FEWEST, _MOST = 1024, 8192
+"""Rows of a task: many tasks of few rows are shared out more evenly."""
 
 
 class Compiled:
@@ -38,6 +42,18 @@ class Compiled:
         self._workers.over_blocks(task, len(state.points), BLOCK_ROWS)
         sum_inner(state.masses.sums)
 
+    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
+        """Return a row per uniform number, drawn in proportion to w·α²."""
+        drawn = np.empty(len(uniforms), dtype=np.int64)
+        draw_rows(state.masses, uniforms[None, None], 0, np.empty(len(uniforms)), drawn)
+        return drawn
+
+    def _over_rows(self, task: Callable[[int, int], T], state: State) -> list[T]:
+        # The size of a task depends on the rows only, and so do the sums.
+        n = len(state.points)
+        size = min(_MOST, max(_FEWEST, -(-n // (8 * BLOCK)) * BLOCK))
+        return self._workers.over_blocks(task, n, size)
+
     def _rows(self, state: State) -> kernels.Scanned:
         nearest = state.nearest
         return kernels.Scanned(
@@ -53,9 +69,8 @@ class Compiled:
 
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
-        rows, candidates, family = (
-            self._rows(state), self._candidates(step), state.metric.kernel_family,
-        )  # fmt: skip
+        rows, candidates = self._now = self._rows(state), self._candidates(step)
+        family = state.metric.kernel_family
 
         def task(start: int, stop: int) -> Float64Array:
             found = aligned((2, len(step.centers), COLUMNS), np.float64)
@@ -68,12 +83,12 @@ class Compiled:
             totals: Float64Array = found.sum(axis=2)
             return totals
 
-        done: Any = sum(self._workers.over_blocks(task, len(state.points), _ROWS))
+        done: Any = sum(self._over_rows(task, state))
         return done[0], done[1]
 
     def exact_gains(self, state: State, step: Step, which: Sequence[int]) -> list[float]:
         """Return the gains of some of the candidates."""
-        rows, candidates = self._rows(state), self._candidates(step)
+        rows, candidates = self._now
         bits = sum(1 << q for q in which)
 
         def task(start: int, stop: int) -> Float64Array:
@@ -83,12 +98,12 @@ class Compiled:
             )
             return found[:, 0]
 
-        done: Any = sum(self._workers.over_blocks(task, len(state.points), _ROWS))
+        done: Any = sum(self._over_rows(task, state))
         return [float(done[q]) for q in which]
 
     def take(self, state: State, step: Step, which: int) -> None:
         """Make a candidate a centre: compare the rows with it, and sum the masses again."""
-        rows, candidates = self._rows(state), self._candidates(step)
+        rows, candidates = self._now
 
         def task(start: int, stop: int) -> None:
             kernels.take(
@@ -96,5 +111,5 @@ class Compiled:
                 start, stop, state.masses,
             )  # fmt: skip
 
-        self._workers.over_blocks(task, len(state.points), _ROWS)
+        self._over_rows(task, state)
         sum_inner(state.masses.sums)

@@ -8,12 +8,14 @@ import numpy as np
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import squared_distance
+from kseeds.methods.greedy.rule import TIE
+from kseeds.methods.greedy.scan import SUMMING
 from kseeds.nearest.brute_force_kernels import load_columns
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS
-from kseeds.runtime.compiler import kernel
+from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
-from kseeds.sampling.sum_tree_kernels import sum_block
+from kseeds.sampling.sum_tree_kernels import draw_rows, sum_block, sum_inner
 from kseeds.simd.products import ABREAST, four_products
 
 _four_products = four_products()
@@ -76,6 +78,40 @@ def set_norms(points: Any, mean: Any, start: int, stop: int, norms: Any) -> None
         norms[i] = total
 
 
+@inlined
+def _bound_tile(
+    columns: Any, low: int, stop: int, rows: Scanned, candidates: Candidates, gains: Any,
+    errors: Any, space: Workspace,
+) -> None:  # fmt: skip
+    """Add the gains of up to 64 rows from ``low`` on, which are columns about the mean."""
+    count, size = candidates.centers.shape[0], COLUMNS if low + COLUMNS < stop else stop - low
+    room, error, within = space.room, space.error, space.within
+    zero, one = room.dtype.type(0.0), np.uint16(1)
+    epsilon, of_squared = room.dtype.type(rows.epsilon), room.dtype.type(rows.of_squared)
+    for c in range(COLUMNS):
+        room[c], error[c], within[c], space.weight[c] = -np.inf, zero, 0, 1.0
+    for c in range(size):
+        i = low + c
+        room[c] = rows.squared[i] - rows.norms[i]
+        error[c] = epsilon * rows.norms[i] + of_squared * rows.squared[i]
+    if rows.weights.shape[0] > 0:
+        for c in range(size):
+            space.weight[c] = rows.weights[low + c]
+    for first in range(0, count, ABREAST):
+        _four_products(columns, candidates.factors, candidates.added, first, space.products)
+        for q in range(first, first + ABREAST if first + ABREAST < count else count):
+            wrong, bit = candidates.errors[q], one << np.uint16(q)
+            for c in range(COLUMNS):
+                lowered = room[c] - space.products[q - first, c]
+                doubt = error[c] + wrong
+                is_within = lowered > -doubt
+                within[c] |= bit if is_within else np.uint16(0)
+                gains[q, c] += space.weight[c] * (lowered if lowered > zero else zero)
+                errors[q, c] += space.weight[c] * (doubt if is_within else zero)
+    for c in range(size):
+        rows.within[low + c] = within[c]
+
+
 @kernel
 def gain_bounds(
     rows: Scanned, candidates: Candidates, start: int, stop: int, gains: Any, errors: Any,
@@ -85,41 +121,104 @@ def gain_bounds(
 
     ``gains[q, c]`` is of every 64th row: sums of which none waits for another.
     """
-    count, d = candidates.centers.shape[0], rows.compared.shape[1]
-    room, error, within = space.room, space.error, space.within
-    zero, one = room.dtype.type(0.0), np.uint16(1)
-    epsilon, of_squared = room.dtype.type(rows.epsilon), room.dtype.type(rows.of_squared)
     for low in range(start, stop, COLUMNS):
-        size = COLUMNS if low + COLUMNS < stop else stop - low
+        load_tile(rows, low, stop, space.columns, space.rows)
+        _bound_tile(space.columns, low, stop, rows, candidates, gains, errors, space)
+
+
+@kernel
+def load_tile(rows: Scanned, low: int, stop: int, columns: Any, numbers: Any) -> None:
+    """Write up to 64 rows from ``low`` on, about the mean, as columns."""
+    size = COLUMNS if low + COLUMNS < stop else stop - low
+    for c in range(COLUMNS):
+        numbers[c] = low + c
+    load_columns(rows.compared, numbers, size, columns)
+    for j in range(rows.compared.shape[1]):
         for c in range(COLUMNS):
-            space.rows[c], room[c], error[c], within[c] = low + c, -np.inf, zero, 0
-            space.weight[c] = 1.0
-        load_columns(rows.compared, space.rows, size, space.columns)
+            columns[j, c] -= rows.mean[j]
+
+
+@kernel
+def load_all(rows: Scanned, tiles: Any, numbers: Any) -> None:
+    """Write all rows, about the mean, as columns, 64 by 64."""
+    n, d = rows.compared.shape
+    for low in range(0, n, COLUMNS):
+        columns = tiles[low // COLUMNS * d : (low // COLUMNS + 1) * d]
+        load_tile(rows, low, n, columns, numbers)
+
+
+@kernel
+def set_candidates(rows: Scanned, drawn: Any, order: Any, candidates: Candidates) -> int:
+    """Write the rows drawn as candidates; return how many different ones there are.
+
+    ``order[p]`` is the coordinate that stands at place p of a column, and of the mean.
+    """
+    d, count = order.shape[0], 0
+    for q in range(drawn.shape[0]):
+        is_new, i, square = True, drawn[q], 0.0
+        for other in range(q):
+            is_new = is_new and drawn[other] != i
+        count += is_new
         for j in range(d):
+            candidates.centers[q, j] = rows.points[i, j]
+        for p in range(d):
+            value = rows.points[i, order[p]] - rows.mean[p]
+            square += np.float64(value) * np.float64(value)
+            candidates.factors[q // ABREAST * d + p, q % ABREAST] = -2.0 * value
+        candidates.added[q] = square
+        candidates.errors[q] = rows.epsilon * square
+    return count
+
+
+@kernel
+def run(
+    rows: Scanned, tiles: Any, order: Any, masses: Masses, candidates: Candidates, uniforms: Any,
+    least: float, number: int, seeds: Any, found: Any, drawn: Any, targets: Any, space: Workspace,
+) -> Any:  # fmt: skip
+    """Take steps while Σ w·α² is at least ``least``; return how many, and the pairs compared.
+
+    ``tiles`` are all rows as columns; ``found`` is a workspace of gains and of errors.
+    """
+    n, d, trials = rows.points.shape[0], order.shape[0], drawn.shape[0]
+    gains, errors, pairs, done = found[0], found[1], 0, 0
+    while done < uniforms.shape[0] and masses.sums[1] >= least:
+        draw_rows(masses, uniforms, done, targets, drawn)
+        pairs += n * set_candidates(rows, drawn, order, candidates)
+        for q in range(trials):
             for c in range(COLUMNS):
-                space.columns[j, c] -= rows.mean[j]
-        for c in range(size):
-            i = low + c
-            room[c] = rows.squared[i] - rows.norms[i]
-            error[c] = epsilon * rows.norms[i] + of_squared * rows.squared[i]
-        if rows.weights.shape[0] > 0:
-            for c in range(size):
-                space.weight[c] = rows.weights[low + c]
-        for first in range(0, count, ABREAST):
-            _four_products(
-                space.columns, candidates.factors, candidates.added, first, space.products
-            )
-            for q in range(first, first + ABREAST if first + ABREAST < count else count):
-                wrong, bit = candidates.errors[q], one << np.uint16(q)
-                for c in range(COLUMNS):
-                    lowered = room[c] - space.products[q - first, c]
-                    doubt = error[c] + wrong
-                    is_within = lowered > -doubt
-                    within[c] |= bit if is_within else np.uint16(0)
-                    gains[q, c] += space.weight[c] * (lowered if lowered > zero else zero)
-                    errors[q, c] += space.weight[c] * (doubt if is_within else zero)
-        for c in range(size):
-            rows.within[low + c] = within[c]
+                gains[q, c], errors[q, c] = 0.0, 0.0
+        for low in range(0, n, COLUMNS):
+            columns = tiles[low // COLUMNS * d : (low // COLUMNS + 1) * d]
+            _bound_tile(columns, low, n, rows, candidates, gains, errors, space)
+        most_of_least = -np.inf
+        for q in range(trials):
+            for c in range(1, COLUMNS):
+                gains[q, 0] += gains[q, c]
+                errors[q, 0] += errors[q, c]
+            errors[q, 0] += SUMMING * gains[q, 0]
+            low_bound = gains[q, 0] - errors[q, 0]
+            most_of_least = low_bound if low_bound > most_of_least else most_of_least
+        bits, possible, at = np.int64(0), 0, 0
+        for q in range(trials):
+            if gains[q, 0] + errors[q, 0] >= most_of_least * (1.0 - TIE):
+                bits |= np.int64(1) << q
+                possible += 1
+                at = q
+        if possible > 1:
+            for q in range(trials):
+                gains[q, 0] = 0.0
+            exact_gains(rows, candidates, None, bits, 0, n, gains)
+            most = 0.0
+            for q in range(trials):
+                most = gains[q, 0] if bits >> q & 1 and gains[q, 0] > most else most
+            for q in range(trials - 1, -1, -1):
+                if bits >> q & 1 and gains[q, 0] >= most * (1.0 - TIE):
+                    at = q
+        take(rows, candidates, None, at, number + done, 0, n, masses)
+        sum_inner(masses.sums)
+        seeds[done] = drawn[at]
+        done += 1
+    return done, pairs
 
 
 @kernel
@@ -140,7 +239,7 @@ def all_gains(
 
 @kernel
 def exact_gains(
-    rows: Scanned, candidates: Candidates, family: Any, which: int, start: int, stop: int,
+    rows: Scanned, candidates: Candidates, family: Any, which: Any, start: int, stop: int,
     gains: Any,
 ) -> None:  # fmt: skip
     """Add the exact gains of the candidates whose bits are set in ``which``."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from kseeds.distances.reference import squared_distances
-from kseeds.methods.greedy.scan import MOST, Float64Array, State, Step
+from kseeds.methods.greedy.scan import Float64Array, State, Step
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
@@ -21,6 +22,7 @@ class Plain:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
+        self._within = np.empty((0, 0), dtype=np.bool_)
 
     def start(self, state: State) -> None:
         """Compute the norms of the rows, and sum the masses."""
@@ -33,32 +35,37 @@ class Plain:
         self._workers.over_blocks(task, len(state.points), _ROWS)
         sum_tree.sum_inner(state.masses.sums)
 
+    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
+        """Return a row per uniform number, drawn in proportion to w·α²."""
+        return sum_tree.draw_rows(state.masses, uniforms)
+
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
-        factors, count = -2.0 * step.moved.T, len(step.centers)
+        factors, count = -2.0 * step.moved, len(step.centers)
         is_moved = bool(state.mean.any())
+        if len(self._within) < count:
+            self._within = np.empty((count, len(state.points)), dtype=np.bool_)
 
         def task(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
             rows, squared = state.compared[start:stop], state.nearest.squared[start:stop]
             norms = state.norms[start:stop]
-            table = (rows - state.mean if is_moved else rows) @ factors
-            table += step.squares
-            lowered = np.subtract((squared - norms)[:, None], table, out=table)
-            error = (state.epsilon * norms + state.of_squared * squared)[:, None] + step.errors
-            is_within = np.zeros((stop - start, MOST), dtype=bool)
-            np.greater(lowered, -error, out=is_within[:, :count])
-            bits = np.packbits(is_within, axis=1, bitorder="little").view("<u2")
-            state.within[start:stop] = bits[:, 0]
-            error *= is_within[:, :count]
+            table = factors @ (rows - state.mean if is_moved else rows).T
+            table += step.squares[:, None]
+            lowered = np.subtract(squared - norms, table, out=table)
+            # The largest error of a block for all its rows: one number is sooner compared.
+            error = state.epsilon * norms.max() + state.of_squared * squared.max() + step.errors
+            is_within = np.greater(lowered, -error[:, None], out=self._within[:count, start:stop])
             np.maximum(lowered, 0.0, out=lowered)
             if len(state.weights):
                 weights = state.weights[start:stop]
-                return weights @ lowered, weights @ error
-            return lowered.sum(axis=0, dtype=np.float64), error.sum(axis=0, dtype=np.float64)
+                return lowered @ weights, error * (is_within @ weights)
+            return lowered.sum(axis=1), error * np.count_nonzero(is_within, axis=1)
 
         with one_blas_thread():
             done = self._workers.over_blocks(task, len(state.points), _ROWS)
-        gains, errors = (sum(part[side] for part in done) for side in range(2))
+        gains, errors = (
+            sum(np.asarray(part[side], dtype=np.float64) for part in done) for side in range(2)
+        )
         return np.asarray(gains), np.asarray(errors)
 
     def exact_gains(self, state: State, step: Step, which: Sequence[int]) -> list[float]:
@@ -68,7 +75,7 @@ class Plain:
             return [gain(q, start, stop) for q in which]
 
         def gain(q: int, start: int, stop: int) -> float:
-            rows = start + np.flatnonzero(state.within[start:stop] & (1 << q))
+            rows = start + np.flatnonzero(self._within[q, start:stop])
             found = squared_distances(state.points[rows], step.centers[q], state.metric.kind)
             lowered = np.subtract(state.nearest.squared[rows], found, dtype=np.float64)
             np.maximum(lowered, 0.0, out=lowered)
@@ -82,7 +89,7 @@ class Plain:
         nearest = state.nearest
 
         def task(start: int, stop: int) -> None:
-            rows = start + np.flatnonzero(state.within[start:stop] & (1 << which))
+            rows = start + np.flatnonzero(self._within[which, start:stop])
             found = squared_distances(state.points[rows], step.centers[which], state.metric.kind)
             is_nearer = found < nearest.squared[rows]
             rows = rows[is_nearer]

@@ -52,8 +52,6 @@ class TreeRows:
         What to project on; without, the trees are over the points, of fewer than 16 columns.
     """
 
-    steps_at_once = _STEPS
-
     def __init__(
         self, problem: Problem, trials: int, workers: Workers, components: Components | None = None
     ) -> None:
@@ -87,6 +85,16 @@ class TreeRows:
         self._effort = n * trials
 
     @property
+    def _is_shared_out(self) -> bool:
+        """Whether the next step is one for several threads."""
+        return self._workers.n_threads > 1 and self._effort > _MANY_PAIRS
+
+    @property
+    def steps_at_once(self) -> int:
+        """How many steps `add_seeds` can take at most."""
+        return 1 if self._is_shared_out else _STEPS
+
+    @property
     def total(self) -> float:
         """Σ w·α² over all rows."""
         return float(self._masses.sums[1])
@@ -109,7 +117,7 @@ class TreeRows:
 
     def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
         """Take as many steps as there are rows of uniform numbers, or fewer."""
-        if self._workers.n_threads > 1 and self._effort > _MANY_PAIRS:
+        if self._is_shared_out:
             self._effort = 0
             seeds, pairs = self._step(uniforms[0])
         else:

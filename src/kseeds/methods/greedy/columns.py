@@ -1,0 +1,87 @@
+"""Greedy k-means++ for small data: all rows as columns, and many steps by one call of a kernel.
+
+The same bounds as in `scan`, on one thread: a step of a fraction of a millisecond is over before
+threads have shared it out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.inputs.problem import Problem
+from kseeds.methods.greedy import scan_kernels as kernels
+from kseeds.methods.greedy.scan import State
+from kseeds.nearest.state import Nearest
+from kseeds.runtime.aligned import aligned
+from kseeds.runtime.block_sizes import COLUMNS, place_of
+from kseeds.runtime.threads import Workers
+from kseeds.sampling.sum_tree_kernels import sum_inner
+from kseeds.simd.products import ABREAST
+
+_STEPS = 16
+"""Steps of a call: some tens of milliseconds at most."""
+
+Float64Array = npt.NDArray[np.float64]
+
+
+class ColumnRows:
+    """See `kseeds.methods.greedy.steps.Rows`; Euclidean."""
+
+    steps_at_once = _STEPS
+
+    def __init__(self, problem: Problem, trials: int, workers: Workers) -> None:
+        self._state = state = State(problem, workers)
+        (n, d), dtype = state.points.shape, state.points.dtype
+        self._order = np.argsort([place_of(j, d) for j in range(d)])
+        nearest, masses = state.nearest, state.masses
+        self._rows = rows = kernels.Scanned(
+            state.points, state.compared, nearest.squared, nearest.labels, state.weights,
+            state.norms, state.within, state.mean[self._order], state.epsilon, state.of_squared,
+        )  # fmt: skip
+        groups = -(-trials // ABREAST)
+        factors, added = aligned((groups * d, ABREAST), dtype), np.zeros(groups * ABREAST, dtype)
+        factors[:] = 0.0
+        self._candidates = kernels.Candidates(
+            np.empty((trials, d), dtype=dtype), factors, added, np.empty(trials, dtype=dtype)
+        )
+        self._found = aligned((2, trials, COLUMNS), np.float64)
+        self._drawn, self._targets = np.empty(trials, dtype=np.int64), np.empty(trials)
+        self._space, self._masses = kernels.workspace(state.points), masses
+        self._tiles = aligned((-(-n // COLUMNS) * d, COLUMNS), dtype)
+        self._tiles[:] = 0.0
+        kernels.load_all(rows, self._tiles, self._space.rows)
+        kernels.set_norms(state.points, state.mean, 0, n, state.norms)
+
+    @property
+    def nearest(self) -> Nearest:
+        """The nearest centre of every row."""
+        return self._state.nearest
+
+    @property
+    def total(self) -> float:
+        """Σ w·α² over all rows."""
+        return float(self._masses.sums[1])
+
+    def add_centers(self, centers: FloatArray) -> int:
+        """Compare all rows with the first centres; return the distances computed."""
+        state, n = self._state, len(self._state.points)
+        state.within.fill(1)  # every row may be nearer to the first candidate
+        for number, center in enumerate(centers):
+            self._candidates.centers[0] = center
+            kernels.take(self._rows, self._candidates, None, 0, number, 0, n, self._masses)
+        state.nearest.n_compared = len(centers)
+        sum_inner(self._masses.sums)
+        return n * len(centers)
+
+    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
+        """Take as many steps as there are rows of uniform numbers, or fewer."""
+        seeds, nearest = np.empty(len(uniforms), dtype=np.int64), self._state.nearest
+        done, pairs = kernels.run(
+            self._rows, self._tiles, self._order, self._masses, self._candidates,
+            uniforms[:, None, :], least, nearest.n_compared, seeds, self._found, self._drawn,
+            self._targets, self._space,
+        )  # fmt: skip
+        nearest.n_compared += done
+        return seeds[:done].tolist(), int(pairs)
