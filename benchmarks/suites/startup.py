@@ -73,11 +73,13 @@ X = (X + rng.normal(size=({n}, {d}))).astype(np.float32)
 print(first_update({way!r}, {kernels!r}, X, {m})[0])
 """
 DEMO = """
+import sys
 import time
 start = time.perf_counter()
 from kseeds.cli import main
+sys.argv = ["kseeds", "demo"]
 try:
-    main(["demo"])
+    main()
 except SystemExit:
     pass
 print(time.perf_counter() - start)
