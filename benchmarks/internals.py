@@ -64,6 +64,16 @@ def lazy(X: Rows, k: int, seed: int, n_threads: int | None = None) -> kseeds.See
     return kseeds.kmeans_plusplus(X, k, random_state=seed, n_threads=n_threads, **options)
 
 
+def greedy_kernels() -> list[str]:
+    """Return the names of the kernel sets of greedy k-means++."""
+    return [name for name in compile_policy.COMPILING if name.startswith("greedy_")]
+
+
+def warm_greedy() -> None:
+    """Load the kernels of greedy k-means++, as after the first large jobs."""
+    kseeds.warmup(*greedy_kernels(), dtype="float32")
+
+
 def naive_plusplus(X: Rows, k: int, seed: int) -> np.ndarray:
     """Draw k rows by k-means++ in one pass over the rows for every seed, on all cores.
 

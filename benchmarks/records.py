@@ -17,7 +17,9 @@ from typing import Any
 
 from benchmarks.suites.base import Cell
 
-PACKAGES = ("kseeds", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu")
+PACKAGES = (
+    "kseeds", "numpy", "numba", "scikit-learn", "scikit-learn-intelex", "faiss-cpu", "fastkmeanspp",
+)  # fmt: skip
 
 
 def about() -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from benchmarks.suites import (
     calibrate,
     distributed,
+    fits,
+    greedy,
     paper,
     peers,
     quality,
@@ -17,6 +19,8 @@ SUITES: dict[str, Suite] = {
     "paper": paper.SUITE,
     "peers": peers.SUITE,
     "assign": peers.ASSIGN,
+    "greedy": greedy.SUITE,
+    "fits": fits.SUITE,
     "scaling": scaling.SUITE,
     "startup": startup.SUITE,
     "quality": quality.SUITE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,9 +34,11 @@ class Run:
         """Return the numbers of seeds."""
         return list(self.ks) or self.either(quick, full)
 
-    def data_sets(self) -> Iterator[tuple[data.Rows, dict[str, Any]]]:
+    def data_sets(
+        self, quick: Sequence[str] = data.QUICK, full: Sequence[str] = data.FULL
+    ) -> Iterator[tuple[data.Rows, dict[str, Any]]]:
         """Yield rows, and what a record must say about them."""
-        for name in self.sets or self.either(data.QUICK, data.FULL):
+        for name in self.sets or self.either(quick, full):
             yield data.load(name, self.folder, self.rows)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from benchmarks.timing import Pace, Task, interleaved
 from kseeds import assign, kmeans_parallel, kmeans_plusplus
 
 Seeder = Callable[[Any, int, int], np.ndarray]
+T = TypeVar("T")
 
 GREEDY = (
     "scikit-learn runs with one trial a seed (n_local_trials=1), which is k-means++. Its "
     "default tries several rows for every seed and keeps the best: greedy k-means++, another "
-    "law, not timed here. It ends at lower costs where clusters are well separated, and at "
-    "nearly the same elsewhere (python -m benchmarks run quality)."
+    "law, timed by the suite greedy. It ends at lower costs where clusters are well separated, "
+    "and at nearly the same elsewhere (python -m benchmarks run quality)."
 )
 
 
@@ -76,8 +77,13 @@ OURS: dict[str, Seeder] = {
 
 def installed(law: str) -> dict[str, Seeder]:
     """Return the seedings of the peers that can be imported here."""
+    return importable(PEERS[law])
+
+
+def importable(peers: Mapping[str, Callable[[], T]]) -> dict[str, T]:
+    """Return those of some peers that can be imported here, and say which cannot."""
     found = {}
-    for name, make in PEERS[law].items():
+    for name, make in peers.items():
         try:
             found[name] = make()
         except ImportError as error:

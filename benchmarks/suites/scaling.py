@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +11,7 @@ import numpy as np
 from benchmarks.charts import Chart, Table
 from benchmarks.data import clustered, count
 from benchmarks.internals import lazy, one_pass
+from benchmarks.memory import growth, in_fresh_process
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite, times
 from benchmarks.timing import interleaved
 
@@ -50,25 +47,11 @@ def _measure(axis: str, n: int, d: int, k: int, threads: int) -> Result:
     return result
 
 
-def in_fresh_process(task: Callable[..., int], *arguments: int) -> int:
-    """Return what a call returns in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(task, *arguments).result()
-
-
 def peak_growth(n: int, d: int, k: int) -> int:
-    """Return by how many bytes the peak memory of this process grows while it seeds (Linux)."""
+    """Return by how many bytes the peak memory of this process grows while it seeds."""
     X = clustered(n, d, 2000)
     lazy(X[:5000], min(64, n), 0)
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    before = _memory("VmRSS")
-    lazy(X, k, 0)
-    return _memory("VmHWM") - before
-
-
-def _memory(which: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(which))
+    return growth(lambda: lazy(X, k, 0))
 
 
 def sections(lines: Lines) -> list[Section]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.charts import Table
-from benchmarks.internals import FIRST, PLAIN, compile_seconds
+from benchmarks.internals import FIRST, PLAIN, compile_seconds, greedy_kernels
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite
 from benchmarks.suites.peers import installed
 from benchmarks.timing import interleaved
@@ -27,6 +27,7 @@ JOBS = {
     "k-means|| 1M × 8, K = 256": (1_000_000, 8, "kmeans_parallel(X, 256, random_state=0)", 5.0),
     "k-means|| 60k × 784, K = 256": (60_000, 784, "kmeans_parallel(X, 256, random_state=0)", 3.0),
     "k-means++ 60k × 784, K = 512": (60_000, 784, "kmeans_plusplus(X, 512, random_state=0)", 1.5),
+    "greedy 100k × 16, K = 64": (100_000, 16, "greedy_kmeans_plusplus(X, 64, random_state=0)", 1.5),
     "assign 1M × 8, m = 512": (1_000_000, 8, "assign(X, X[:512])", 2.0),
     "kseeds demo": (0, 0, "", 4.0),
 }
@@ -73,11 +74,13 @@ X = (X + rng.normal(size=({n}, {d}))).astype(np.float32)
 print(first_update({way!r}, {kernels!r}, X, {m})[0])
 """
 DEMO = """
+import sys
 import time
 start = time.perf_counter()
 from kseeds.cli import main
+sys.argv = ["kseeds", "demo"]
 try:
-    main(["demo"])
+    main()
 except SystemExit:
     pass
 print(time.perf_counter() - start)
@@ -91,7 +94,7 @@ def cells(run: Run) -> Cells:
         key = {"what": name, "n": min(n, run.rows or n), "target": most}
         yield Cell(key, partial(_job, key["n"], d, call, turns))
     yield Cell({"what": "small call", "n": 2000}, lambda: _small(10 * turns))
-    for name in run.either(["gemm"], sorted(compile_seconds())):
+    for name in run.either(["gemm", *greedy_kernels()], sorted(compile_seconds())):
         yield Cell({"what": "compiling", "kernels": name}, partial(_compiling, name))
     for kernels, n, d, m in run.either(BESIDE[:1], BESIDE):
         n = min(n, run.rows or n)

@@ -141,10 +141,11 @@ def greedy_kmeans_plusplus(
         Of candidates whose gains differ by less than a share of 2e-6, the first drawn is kept.
     sample_weight, metric, initial_centers, random_state, n_threads, progress
         As for `kmeans_plusplus`.
-    algorithm : {"auto", "naive"}
-        How to draw; never changes the law.
+    algorithm : {"auto", "fast", "naive"}
+        How to draw; never changes the law. Both draw the same seeds.
     **options
-        None yet.
+        Of ``algorithm="fast"``: ``strategy`` ("plain", "scan", "projected_scan", "tree" or
+        "projected_tree"), how rows are compared with candidates.
 
     Returns
     -------

@@ -148,20 +148,26 @@ def test_a_bar_in_a_name_does_not_split_a_row_of_markdown():
 )
 def test_stand_ins_and_cuts_show_wherever_the_data_are_named(tmp_path, cell, note):
     best = {"kseeds": 1.0, "faiss": 3.0, "scikit-learn": 3.0}
+    both = {"scikit-learn": [2.0, 3.0], "patched": [1.0, 4.0]}
+    fits = {"seconds": both, "inertia": both, "iterations": both}
     records = [
         *(paper("skin", law, **cell) for law in NAMES),
         *(peers("skin", best, law, **cell) for law in NAMES),
         quality("skin", **cell),
         record("assign", "skin", {"best": best}, m=64, **cell),
+        record(
+            "greedy", "skin", {"best": best, "drawn": 8, "distances": 9, "bytes": 9}, k=64, **cell
+        ),
+        record("fits", "skin", fits, k=64, **cell),
         record("dask", "skin", {"best": best, "costs": best, "counted": {}}, k=64, **cell),
     ]
     page = Page(page_of(tmp_path, records))
     named = page.holding("skin")
     assert [held for _, held in named if note not in held] == []
     tags = [tag for tag, _ in named]
-    # Four charts, each with a title and a summary (read aloud, too); rows of five suites.
+    # Four charts, each with a title and a summary (read aloud, too); rows of seven suites.
     assert {tags.count(tag) for tag in ("strong", "svg", "figcaption")} == {4}
-    assert tags.count("td") == 2 + 2 + 1 + 1 + 3
+    assert tags.count("td") == 2 + 2 + 1 + 1 + 1 + 1 + 3
     kind = "synthetic stand-in" if cell["origin"] == "synthetic" else "some of the rows only"
     for law in NAMES:
         summary = next(t for tag, t in page.texts if tag == "p" and f"Peers of {law}" in t)

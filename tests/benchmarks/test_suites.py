@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from benchmarks.__main__ import app
 from benchmarks.records import Records
-from benchmarks.suites import SUITES, calibrate, paper, quality, scaling, startup
+from benchmarks.suites import SUITES, calibrate, greedy, paper, quality, scaling, startup
 from benchmarks.suites.base import Run
 from benchmarks.timing import Pace, interleaved
 from typer.testing import CliRunner
 
 from benchmarks import internals, timing
 from kseeds import assign
+from kseeds.runtime import compile_policy
 from tests.data import points_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +42,7 @@ def out(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "_REST", 0.0)
         patch.setattr(scaling, "in_fresh_process", lambda task, n, d, k: 12 * n)
+        patch.setattr(greedy, "in_fresh_process", lambda task, path, k: 12 * len(np.load(path)))
         patch.setattr(startup, "_fresh", lambda code, cache: [0.5, 0.25])
         patch.setattr(quality, "MIXTURE", {1: quality.MIXTURE[1]})
         patch.setattr(internals, "nanoseconds", lambda task, before=lambda: None, turns=1: (
@@ -60,6 +62,20 @@ def test_results_say_what_they_are(out):
     counted = {line["law"]: line["distances"] for line in Records(out).of("paper")}
     assert counted["k-means++"]["paper"] <= counted["k-means++"]["naive"] == 400 * 7
     assert counted["k-means||"]["paper"] <= counted["k-means||"]["naive"]
+
+
+def test_counts_and_prices_of_greedy_are_on_record(out):
+    rows = next(line for line in Records(out).of("greedy") if line["data"] == "cod-rna")
+    assert rows["bytes"] == 12 * 400
+    assert 400 <= rows["distances"] <= 400 * (1 + 4 * 7)
+    assert rows["drawn"] == rows["k"] == 8
+    first = Records(out).of("startup")
+    assert any("greedy" in line["what"] and line["target"] == 1.5 for line in first)
+    priced = {line["kernels"]: line["model"] for line in first if "model" in line}
+    assert {name: priced[name] for name in internals.greedy_kernels()} == {
+        name: compile_policy.COMPILING[name]
+        for name in ("greedy_projected_tree", "greedy_scan", "greedy_tree")
+    }
 
 
 def test_a_run_that_was_cut_off_resumes(out, monkeypatch):
