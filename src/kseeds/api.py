@@ -144,8 +144,8 @@ def greedy_kmeans_plusplus(
     algorithm : {"auto", "fast", "naive"}
         How to draw; never changes the law. Both draw the same seeds.
     **options
-        Of ``algorithm="fast"``: ``strategy`` ("plain", "scan", "projected_scan", "tree" or
-        "projected_tree"), how rows are compared with candidates.
+        Of ``algorithm="fast"``: ``strategy`` ("plain", "columns", "scan", "projected_scan",
+        "tree" or "projected_tree"), how rows are compared with candidates.
 
     Returns
     -------
