@@ -52,9 +52,9 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
     *kernel_sets : str
         Which: "lazy" for `kmeans_plusplus` and the reduction of `kmeans_parallel`;
         "greedy_columns", "greedy_scan", "greedy_tree" and "greedy_projected_tree" for
-        `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree", "projected_scan", "gemm" and "vantage" for
-        `assign`, labels and `kmeans_parallel`; "fingerprint" for labels of large data. All, if none
-        is named.
+        `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
+        "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
+        "fingerprint" for labels of large data. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False

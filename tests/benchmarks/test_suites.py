@@ -74,7 +74,7 @@ def test_counts_and_prices_of_greedy_are_on_record(out):
     priced = {line["kernels"]: line["model"] for line in first if "model" in line}
     assert {name: priced[name] for name in internals.greedy_kernels()} == {
         name: compile_policy.COMPILING[name]
-        for name in ("greedy_projected_tree", "greedy_scan", "greedy_tree")
+        for name in ("greedy_columns", "greedy_projected_tree", "greedy_scan", "greedy_tree")
     }
 
 

@@ -56,6 +56,8 @@ def test_the_next_seed_among_many_rows_follows_the_law(algorithm, options, draws
         law[(int(i),)] = no_better**4 - (no_better - share[i]) ** 4
     rows = Input(X, weights, 1, {"initial_centers": X[:6], "n_local_trials": 4})
     case = Case("greedy_kmeans_plusplus", algorithm, options, "prefix", rows)
+    # Strategies draw what naive draws, which another test shows row for row.
+    draws = draws // 4 if options else draws
     assert chi_square_p(law, case.draws(draws, seed_offset)) > REJECT
 
 
@@ -152,7 +154,7 @@ def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
 @every
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype):
-    X = np.random.default_rng(0).random((1_000_000, 2)).astype(dtype)
+    X = np.random.default_rng(0).random((400_000, 2)).astype(dtype)
     greedy_kmeans_plusplus(X[:5000], 3, random_state=0, algorithm=algorithm, **options)  # imports
     tracemalloc.start()
     try:
@@ -181,7 +183,7 @@ def test_candidates_do_not_depend_on_their_reduction(algorithm):
 
 @pytest.mark.parametrize("strategy", fast.STRATEGIES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 3, 8, 15, 16, 40])
+@pytest.mark.parametrize("d", [1, 8, 15, 40])
 def test_fast_equals_naive_row_for_row(strategy, dtype, d):
     """They share their random numbers; also where rounding leaves nothing of products."""
     rng = np.random.default_rng(d)
