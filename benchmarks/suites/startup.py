@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.charts import Table
-from benchmarks.internals import FIRST, PLAIN, compile_seconds, greedy_kernels
+from benchmarks.internals import FIRST, PLAIN, compile_seconds
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite
 from benchmarks.suites.peers import installed
 from benchmarks.timing import interleaved
@@ -94,7 +94,7 @@ def cells(run: Run) -> Cells:
         key = {"what": name, "n": min(n, run.rows or n), "target": most}
         yield Cell(key, partial(_job, key["n"], d, call, turns))
     yield Cell({"what": "small call", "n": 2000}, lambda: _small(10 * turns))
-    for name in run.either(["gemm", *greedy_kernels()], sorted(compile_seconds())):
+    for name in run.either(["gemm", "greedy_scan"], sorted(compile_seconds())):
         yield Cell({"what": "compiling", "kernels": name}, partial(_compiling, name))
     for kernels, n, d, m in run.either(BESIDE[:1], BESIDE):
         n = min(n, run.rows or n)

@@ -154,7 +154,7 @@ def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
 @every
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype):
-    X = np.random.default_rng(0).random((400_000, 2)).astype(dtype)
+    X = np.random.default_rng(0).random((1_000_000, 2)).astype(dtype)
     greedy_kmeans_plusplus(X[:5000], 3, random_state=0, algorithm=algorithm, **options)  # imports
     tracemalloc.start()
     try:

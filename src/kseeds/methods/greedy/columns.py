@@ -13,6 +13,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import scan_kernels as kernels
 from kseeds.methods.greedy.scan import State
+from kseeds.nearest import costs
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, place_of
@@ -20,16 +21,14 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling.sum_tree_kernels import sum_inner
 from kseeds.simd.products import ABREAST
 
-_STEPS = 16
-"""Steps of a call: some tens of milliseconds at most."""
+_CALL_NS, _STEPS = 4e7, 64
+"""What a call may take, so that an interrupt is heard soon, and its steps at most."""
 
 Float64Array = npt.NDArray[np.float64]
 
 
 class ColumnRows:
     """See `kseeds.methods.greedy.steps.Rows`; Euclidean."""
-
-    steps_at_once = _STEPS
 
     def __init__(self, problem: Problem, trials: int, workers: Workers) -> None:
         self._state = state = State(problem, workers)
@@ -46,6 +45,8 @@ class ColumnRows:
         self._candidates = kernels.Candidates(
             np.empty((trials, d), dtype=dtype), factors, added, np.empty(trials, dtype=dtype)
         )
+        step = n * costs.greedy_columns(state.points, trials)
+        self.steps_at_once = max(1, min(_STEPS, int(_CALL_NS / step)))
         self._found = aligned((2, trials, COLUMNS), np.float64)
         self._drawn, self._targets = np.empty(trials, dtype=np.int64), np.empty(trials)
         self._space, self._masses = kernels.workspace(state.points), masses

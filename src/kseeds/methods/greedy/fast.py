@@ -180,7 +180,7 @@ def _with_structure(problem: Problem, trials: int, job: Job, floor: float) -> st
         tree = costs.greedy_tree(points, k, trials, job.dimension)
         return "tree" if tree < scanned else None
     looking = costs.probe(points) + costs.components(points)
-    is_large = len(points) >= costs.GREEDY_ROWS and not is_mapped(points)
+    is_large = costs.GREEDY_ROWS <= len(points) < 2**31 and not is_mapped(points)
     if not is_large or d < LANES or scanned <= costs.GREEDY_PROJECTING + 2.0 * looking:
         return None
     if job.components.unexplained(_TREE_COMPONENTS) <= costs.PROJECTED_TREE_LEAVES:
