@@ -9,7 +9,7 @@ from functools import cached_property
 from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
-from kseeds.nearest.projection import Components, Projection, principal_components
+from kseeds.nearest.projection import Components, Projection, center_of, principal_components
 from kseeds.nearest.structure import Sample
 from kseeds.runtime import compile_policy
 from kseeds.runtime.block_sizes import LANES
@@ -101,7 +101,7 @@ def _projected_scan(job: Job) -> Strategy:
 def _gemm(job: Job) -> Strategy:
     from kseeds.nearest.gemm import Gemm
 
-    return Gemm(job.points, job.metric, principal_components(job.points, 0).mean)
+    return Gemm(job.points, job.metric, center_of(job.points))
 
 
 def _vantage(job: Job) -> Strategy:

@@ -21,7 +21,7 @@ from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers
 
-_SAMPLE = 1024
+_SAMPLE, _FEW = 1024, 128
 _MOST = 64
 """Principal components looked for."""
 
@@ -58,6 +58,22 @@ class Components:
         return 1.0 - float(self.shares[:count].sum())
 
 
+def center_of(points: FloatArray) -> npt.NDArray[np.float64]:
+    """Return about the mean of the rows; zero, which saves subtracting it, where that is as good.
+
+    Of few rows: it only has to make norms small, which no other digit of it changes.
+    """
+    sample = points[:: max(1, len(points) // _FEW)].astype(np.float64)
+    mean: npt.NDArray[np.float64] = sample.mean(axis=0)
+    sample -= mean
+    return mean if _matters(mean, sample) else np.zeros_like(mean)
+
+
+def _matters(mean: npt.NDArray[np.float64], moved: npt.NDArray[np.float64]) -> bool:
+    """Tell whether norms of a sample are much smaller about its mean."""
+    return len(moved) * float(mean @ mean) > 2.0 * float(np.einsum("ij,ij->", moved, moved))
+
+
 def principal_components(points: FloatArray, count: int = _MOST) -> Components:
     """Return up to ``count`` principal components of a sample, approximately.
 
@@ -68,11 +84,9 @@ def principal_components(points: FloatArray, count: int = _MOST) -> Components:
     mean = sample.mean(axis=0)
     sample -= mean
     total = float(np.einsum("ij,ij->", sample, sample))
-    if len(sample) * float(mean @ mean) <= 2.0 * total:
+    if not _matters(mean, sample):
         mean[:] = 0.0
     d = sample.shape[1]
-    if count == 0:
-        return Components(mean, np.empty((d, 0)), np.empty(0))
     with one_blas_thread():
         basis = np.eye(d)
         if d > 2 * count:

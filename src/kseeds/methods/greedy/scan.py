@@ -25,7 +25,7 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.methods.greedy.steps import OneByOne
 from kseeds.nearest.choice import Job
-from kseeds.nearest.projection import Components, Projection, principal_components
+from kseeds.nearest.projection import Components, Projection, center_of
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
@@ -93,7 +93,7 @@ class State:
         self.epsilon = 4.0 * (d + 12) * eps * 1.01
         self.mean = np.zeros(d, dtype=dtype)
         if self.is_euclidean:
-            self.mean = principal_components(self.compared, 0).mean.astype(dtype)
+            self.mean = center_of(self.compared).astype(dtype)
         self.norms = np.empty(n if self.is_euclidean else 0, dtype=dtype)
         self.within = np.empty(n, dtype=np.uint16)  # costs nothing until it is written
 
