@@ -172,10 +172,10 @@ def projected_scan(
     Projecting, all pairs of projections, the share of distances they leave open, and the nearest.
     """
     d = _columns(points)
-    projecting = d * (0.6 + 0.018 * count)
-    pairs = expected * (0.15 + 0.035 * count)
-    whole = left_open * expected * (1.0 + 0.18 * d)
-    return width_of(points) * (projecting + pairs + whole + batches * (80.0 + 0.35 * d))
+    projecting = d * (0.85 + 0.025 * count)
+    pairs = expected * (0.2 + 0.05 * count)
+    whole = left_open * expected * (1.4 + 0.25 * d)
+    return width_of(points) * (projecting + pairs + whole + batches * (110.0 + 0.5 * d))
 
 
 def gemm(points: FloatArray, expected: float, batches: int) -> float:
