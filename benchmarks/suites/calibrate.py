@@ -159,9 +159,9 @@ CALIBRATIONS: dict[str, Calibration] = {
              lambda b: costs.greedy_columns(b.points, 6)),
             ("scan", ("greedy_scan",), lambda b: costs.greedy_scan(*b.rows, 6)))},
     "greedy, naive": Calibration(
-        ("greedy_naive",), lambda b: (b.greedy(None), costs.greedy_naive(b.points, 6))),
+        ("greedy_naive",), lambda b: (b.greedy("naive"), costs.greedy_naive(b.points, 6))),
     "greedy, tree": Calibration(
-        ("greedy_tree", "greedy_pair"),
+        ("greedy_tree", "greedy_pair", "leaf_centers"),
         lambda b: (b.greedy("tree"), costs.greedy_tree(b.points, 64, 6, b.dimension()) / 64), FEW),
     **{f"greedy, {strategy} of a scan": Calibration(
         ("GREEDY_PRUNED", "GREEDY_ROWS", "GREEDY_PROJECTING", "GREEDY_MANY_COLUMNS",
@@ -172,6 +172,10 @@ CALIBRATIONS: dict[str, Calibration] = {
             ("tree", costs.GREEDY_PRUNED["tree"], FEW),
             ("projected_tree", costs.GREEDY_PRUNED["projected_tree"], MANY),
             ("projected_scan", costs.GREEDY_PRUNED["projected_scan"], MANY))},
+    **{f"greedy, a step by {strategy} of few rows": Calibration(
+        ("GREEDY_STEP",),
+        lambda b, strategy=strategy, known=known: (b.greedy_step(strategy), known))
+        for strategy, known in costs.GREEDY_STEP.items()},
     "looking for structure": Calibration(
         ("PROBE", "probe"), lambda b: (b.probe(), costs.probe(b.points))),
 }

@@ -67,6 +67,8 @@ GREEDY_PROJECTING = 300.0
 GREEDY_MANY_COLUMNS, GREEDY_MANY_SEEDS, GREEDY_LEFT_OPEN = 256, 128, 0.15
 """From how many columns and seeds on, and up to which share of pairs left open, a greedy scan of
 projections pays."""
+GREEDY_STEP = {"naive": 6e4, "plain": 2e5, "scan": 2e5, "columns": 5e3}
+"""A greedy step, whatever the number of rows."""
 GREEDY_PRUNED = {"tree": 0.15, "projected_tree": 0.25, "projected_scan": 0.6}
 """Share of a greedy scan that is left, roughly."""
 
@@ -98,18 +100,22 @@ def plain(points: FloatArray, metric: Metric, expected: float, batches: int) -> 
 
 
 def tree(points: FloatArray, expected: float, batches: int, dimension: float) -> float:
-    """Return the cost of a tree over the points, built and used for all centres expected.
+    """Return the cost of a tree over the points, built and used for all centres expected."""
+    pairs = min(expected, leaf_centers(points, expected, dimension))
+    return tree_build(points) + batches * TREE_BATCH + pairs * leaf_pair(points)
+
+
+def leaf_centers(points: FloatArray, count: float, dimension: float) -> float:
+    """Return with how many of ``count`` centres a leaf is compared.
 
     In D dimensions, a ball that reaches from the middle of a leaf to past its rows and on to their
-    nearest centres holds about (1 + 2ρ)^D centres, ρ^D being those in a leaf; a leaf is compared
-    with up to three times as many, as measured, where density varies.
+    nearest centres holds about (1 + 2ρ)^D centres, ρ^D being those in a leaf; as measured, a leaf
+    is compared with up to three times as many, where density varies.
     """
-    in_leaf = LEAF_ROWS * expected / len(points)
-    reached = 1.0 + in_leaf
-    if dimension > 0.0:
-        reached = (1.0 + 2.0 * in_leaf ** (1.0 / dimension)) ** dimension
-    pairs = min(expected, 3.0 * reached)
-    return tree_build(points) + batches * TREE_BATCH + pairs * leaf_pair(points)
+    in_leaf = LEAF_ROWS * count / len(points)
+    if dimension <= 0.0:
+        return 3.0 * (1.0 + in_leaf)
+    return float(3.0 * (1.0 + 2.0 * in_leaf ** (1.0 / dimension)) ** dimension)
 
 
 def leaf_pair(points: FloatArray) -> float:
@@ -211,17 +217,12 @@ def greedy_columns(points: FloatArray, trials: int) -> float:
 def greedy_tree(points: FloatArray, n_clusters: int, trials: int, dimension: float) -> float:
     """Return the cost of all steps of greedy k-means++ by a forest, which is built first.
 
-    A candidate is compared with the leaves of the rows that have it in reach: of n/s rows that a
-    seed has after s steps, about (1 + 2ρ)^D as many; see `tree`. Summed over the steps at powers
-    of two.
+    After s steps a leaf is compared with the share of candidates that it would be compared with of
+    s centres; see `leaf_centers`. Summed over the steps at powers of two.
     """
     total, step = 1.7 * tree_build(points) + 0.02 * n_clusters, 1.0
     while step < n_clusters:
-        in_leaf = LEAF_ROWS * step / len(points)
-        reached = 1.0 + in_leaf
-        if dimension > 0.0:
-            reached = (1.0 + 2.0 * in_leaf ** (1.0 / dimension)) ** dimension
-        share = min(1.0, 3.0 * reached / step)
+        share = min(1.0, leaf_centers(points, step, dimension) / step)
         total += min(step, n_clusters - step) * trials * share * greedy_pair(points)
         step *= 2.0
     return total

@@ -17,7 +17,7 @@ from kseeds.nearest import costs
 from kseeds.nearest.gemm_kernels import Products, settle_rows, workspace
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.aligned import Reused
-from kseeds.runtime.block_sizes import COLUMNS, place_of
+from kseeds.runtime.block_sizes import COLUMNS, column_order
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
 from kseeds.simd.products import ABREAST, side_by_side
 
@@ -41,7 +41,7 @@ class Gemm:
     def __init__(self, points: FloatArray, metric: Metric, mean: npt.NDArray[np.float64]) -> None:
         self._points, self._metric = points, metric
         self._mean = mean.astype(points.dtype)
-        self._order = np.argsort([place_of(j, len(mean)) for j in range(len(mean))])
+        self._order = column_order(len(mean))
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""

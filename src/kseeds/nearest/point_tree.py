@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import point_tree_kernels as kernels
 from kseeds.nearest import tree_building_kernels as building
-from kseeds.nearest.projection import Projection
+from kseeds.nearest.projection import Projection, rounding_of
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import COLUMNS
@@ -87,9 +87,7 @@ class PointTree:
         projected, absolute = centers, 0.0
         if self._projection is not None:
             projected, radius = self._projection.of(centers, workers)
-            # Rounding of a projection: of its coordinates, and of a rest that is a difference.
-            precision = max(4.0 * float(np.finfo(centers.dtype).eps), 4e-8)
-            absolute = precision * (self._radius + radius)
+            absolute = rounding_of(centers.dtype) * (self._radius + radius)
         batch = kernels.Batch(projected, centers, first, self._metric.relative, absolute)
         points = None if self._projection is None else self._points
         squared, labels = nearest.squared, nearest.labels

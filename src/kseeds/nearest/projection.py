@@ -11,6 +11,7 @@ and at most |Px − Pc|² + (|r_x| + |r_c|)².
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +99,14 @@ def principal_components(points: FloatArray, count: int = _MOST) -> Components:
         directions = basis @ turned[:, ::-1][:, :count]
     shares = np.maximum(variances[::-1][:count], 0.0) / max(total, np.finfo(np.float64).tiny)
     return Components(mean, directions, shares)
+
+
+def rounding_of(dtype: np.dtype[Any]) -> float:
+    """Return how much farther apart projections may be for rounding, as a share of their norms.
+
+    Of coordinates, and of a rest that is a difference.
+    """
+    return max(4.0 * float(np.finfo(dtype).eps), 4e-8)
 
 
 class Projection:

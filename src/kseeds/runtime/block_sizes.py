@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 LANES = 16
 """Partial sums of a distance; see `kseeds.simd.lane_order`."""
 
@@ -29,3 +32,15 @@ def place_of(j: Any, d: int) -> Any:
     full = d & -LANES
     lane = (j & 3) * 4 + (j >> 2 & 3)
     return lane * (full // LANES) + j // LANES if j < full else j
+
+
+def column_order(d: int) -> npt.NDArray[np.int64]:
+    """Return the coordinate that stands at each place of a column; see `place_of`.
+
+    Examples
+    --------
+    >>> from kseeds.runtime.block_sizes import column_order
+    >>> column_order(17)[:6].tolist()
+    [0, 4, 8, 12, 1, 5]
+    """
+    return np.argsort([place_of(j, d) for j in range(d)])

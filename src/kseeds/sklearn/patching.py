@@ -110,9 +110,9 @@ def patch_sklearn() -> Patched:
     """Make scikit-learn draw its k-means++ seeds by kseeds, from now on, in this process.
 
     ``KMeans``, ``MiniBatchKMeans``, ``BisectingKMeans``, ``k_means``, ``kmeans_plusplus``, and
-    mixtures with ``init_params="k-means++"`` draw from the same distribution as before, but
-    faster, also where they were imported before. Truly sparse data, and more clusters than rows
-    of positive weight, are left to scikit-learn; the logger ``kseeds`` says so once, at level
+    mixtures with ``init_params="k-means++"`` draw from the same distribution as before, large
+    jobs faster, also where they were imported before. Truly sparse data, and more clusters than
+    rows of positive weight, are left to scikit-learn; the logger ``kseeds`` says so once, at level
     INFO.
 
     Calling it again changes nothing. Other processes have to call it, too.

@@ -13,10 +13,11 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import scan_kernels as kernels
 from kseeds.methods.greedy.scan import State
+from kseeds.methods.greedy.scan_compiled import rows_of
 from kseeds.nearest import costs
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import aligned
-from kseeds.runtime.block_sizes import COLUMNS, place_of
+from kseeds.runtime.block_sizes import COLUMNS, column_order
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.sum_tree_kernels import sum_inner
 from kseeds.simd.products import ABREAST
@@ -33,12 +34,8 @@ class ColumnRows:
     def __init__(self, problem: Problem, trials: int, workers: Workers) -> None:
         self._state = state = State(problem, workers)
         (n, d), dtype = state.points.shape, state.points.dtype
-        self._order = np.argsort([place_of(j, d) for j in range(d)])
-        nearest, masses = state.nearest, state.masses
-        self._rows = rows = kernels.Scanned(
-            state.points, state.compared, nearest.squared, nearest.labels, state.weights,
-            state.norms, state.within, state.mean[self._order], state.epsilon, state.of_squared,
-        )  # fmt: skip
+        self._order = column_order(d)
+        self._rows = rows = rows_of(state, self._order)
         groups = -(-trials // ABREAST)
         factors, added = aligned((groups * d, ABREAST), dtype), np.zeros(groups * ABREAST, dtype)
         factors[:] = 0.0
@@ -49,7 +46,7 @@ class ColumnRows:
         self.steps_at_once = max(1, min(_STEPS, int(_CALL_NS / step)))
         self._found = aligned((2, trials, COLUMNS), np.float64)
         self._drawn, self._targets = np.empty(trials, dtype=np.int64), np.empty(trials)
-        self._space, self._masses = kernels.workspace(state.points), masses
+        self._space, self._masses = kernels.workspace(state.points), state.masses
         self._tiles = aligned((-(-n // COLUMNS) * d, COLUMNS), dtype)
         self._tiles[:] = 0.0
         kernels.load_all(rows, self._tiles, self._space.rows)

@@ -139,18 +139,22 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
     if metric.function is not None or trials > scan.MOST:
         return "naive"
     is_euclidean = metric.family is Family.EUCLIDEAN
-    turns = 1e-9 * len(points) * k / job.workers.n_threads
-    naive_ = turns * costs.greedy_naive(points, trials) + 6e-5 * k
-    plain = turns * costs.greedy_plain(points, trials) + 2e-4 * k if is_euclidean else naive_
-    without, plain = ("naive", naive_) if naive_ <= plain else ("plain", plain)
+
+    def seconds_of(strategy: str, row: float, threads: int = job.workers.n_threads) -> float:
+        return 1e-9 * k * (len(points) * row / threads + costs.GREEDY_STEP[strategy])
+
+    uncompiled = {"naive": seconds_of("naive", costs.greedy_naive(points, trials))}
+    if is_euclidean:
+        uncompiled["plain"] = seconds_of("plain", costs.greedy_plain(points, trials))
+    without = min(uncompiled, key=uncompiled.__getitem__)
+    plain = uncompiled[without]
     if plain <= compile_policy.FROM_DISK and not compile_policy.is_loaded():
         return without  # most first jobs are small
-    seconds = {"scan": turns * costs.greedy_scan(points, metric, trials) + 2e-4 * k}
+    seconds = {"scan": seconds_of("scan", costs.greedy_scan(points, metric, trials))}
     if is_euclidean:
         floor = _without_structure(points)
         if floor == "columns":
-            columns = job.workers.n_threads * turns * costs.greedy_columns(points, trials)
-            seconds["columns"] = columns + 3e-4
+            seconds["columns"] = seconds_of("columns", costs.greedy_columns(points, trials), 1)
         best = _with_structure(problem, trials, job, seconds[floor])
         if best is not None:
             seconds[best] = seconds[floor] * costs.GREEDY_PRUNED[best]

@@ -25,7 +25,7 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.methods.greedy.steps import OneByOne
 from kseeds.nearest.choice import Job
-from kseeds.nearest.projection import Components, Projection, center_of
+from kseeds.nearest.projection import Components, Projection, center_of, rounding_of
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
@@ -87,7 +87,7 @@ class State:
             self.compared.flags.writeable = False
             # A projection is farther than what it is of by less than δ, for rounding, and
             # 2δα ≤ ηα² + δ²/η for any η.
-            delta, eta = max(4.0 * eps, 4e-8) * 2.0 * radius, 1e-4
+            delta, eta = rounding_of(dtype) * 2.0 * radius, 1e-4
             self.of_squared, self.fixed = self.of_squared + eta, 2.0 * delta * delta / eta
         d = self.compared.shape[1]
         self.epsilon = 4.0 * (d + 12) * eps * 1.01

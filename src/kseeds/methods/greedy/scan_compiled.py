@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kseeds.methods.greedy import scan_kernels as kernels
 from kseeds.methods.greedy.scan import Float64Array, State, Step
 from kseeds.runtime.aligned import Reused, aligned
-from kseeds.runtime.block_sizes import BLOCK, COLUMNS, place_of
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS, column_order
 from kseeds.runtime.threads import BLOCK_ROWS, Workers
 from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
 from kseeds.simd.products import ABREAST, side_by_side
@@ -30,8 +30,7 @@ class Compiled:
 
     def start(self, state: State) -> None:
         """Compute the norms of the rows, and sum the masses."""
-        d = state.compared.shape[1]
-        self._order = np.argsort([place_of(j, d) for j in range(d)])
+        self._order = column_order(state.compared.shape[1])
         self._spaces = Reused(lambda: kernels.workspace(state.compared))
 
         def task(start: int, stop: int) -> None:
@@ -54,13 +53,6 @@ class Compiled:
         size = min(_MOST, max(_FEWEST, -(-n // (8 * BLOCK)) * BLOCK))
         return self._workers.over_blocks(task, n, size)
 
-    def _rows(self, state: State) -> kernels.Scanned:
-        nearest = state.nearest
-        return kernels.Scanned(
-            state.points, state.compared, nearest.squared, nearest.labels, state.weights,
-            state.norms, state.within, state.mean[self._order], state.epsilon, state.of_squared,
-        )  # fmt: skip
-
     def _candidates(self, step: Step) -> kernels.Candidates:
         factors = side_by_side(-2.0 * step.moved[:, self._order])
         added = np.zeros(-(-len(step.squares) // ABREAST) * ABREAST, dtype=step.squares.dtype)
@@ -69,7 +61,7 @@ class Compiled:
 
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
-        rows, candidates = self._now = self._rows(state), self._candidates(step)
+        rows, candidates = self._now = rows_of(state, self._order), self._candidates(step)
         family = state.metric.kernel_family
 
         def task(start: int, stop: int) -> Float64Array:
@@ -113,3 +105,12 @@ class Compiled:
 
         self._over_rows(task, state)
         sum_inner(state.masses.sums)
+
+
+def rows_of(state: State, order: npt.NDArray[np.int64]) -> kernels.Scanned:
+    """Return the rows of a state as kernels take them, the mean in the order of a column."""
+    nearest = state.nearest
+    return kernels.Scanned(
+        state.points, state.compared, nearest.squared, nearest.labels, state.weights, state.norms,
+        state.within, state.mean[order], state.epsilon, state.of_squared,
+    )  # fmt: skip

@@ -16,7 +16,7 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import tree_kernels as kernels
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.nearest.point_tree import trees_over
-from kseeds.nearest.projection import Components, Projection
+from kseeds.nearest.projection import Components, Projection, rounding_of
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS
@@ -24,8 +24,6 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
 
-MOST = 60
-"""Candidates of a step that have a bit each."""
 _MANY_PAIRS = 150_000
 """Pairs looked at in a step from which on threads pay."""
 _AT_A_TIME = 10_000_000
@@ -61,8 +59,7 @@ class TreeRows:
         if components is not None:
             placed, radius = Projection(components).of(points, workers)
             placed.flags.writeable = False
-            # Rounding of a projection: of its coordinates, and of a rest that is a difference.
-            absolute = max(4.0 * float(np.finfo(dtype).eps), 4e-8) * 2.0 * radius
+            absolute = rounding_of(dtype) * 2.0 * radius
             self._projection = components.mean, np.ascontiguousarray(components.directions)
         trees = trees_over(placed, workers)
         d = placed.shape[1]
