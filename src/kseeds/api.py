@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.distances.sparse_rows import is_sparse, stacked
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import (
     Prepared,
@@ -26,6 +27,7 @@ from kseeds.inputs import (
 )
 from kseeds.inputs.fingerprint import Fingerprint, fingerprint_of
 from kseeds.inputs.problem import UncheckedValuesError
+from kseeds.inputs.sparse import to_scipy
 from kseeds.laws import GREEDY, PARALLEL, PLUSPLUS, Law
 from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
@@ -272,7 +274,7 @@ def _seed(
     if before is None or not np.may_share_memory(problem.points, prepared.values):
         before = _fingerprint(problem, prepared)
     return Seeding(
-        centers=prepared.values[indices],
+        centers=_rows_of(X, prepared, indices),
         indices=indices.copy(),  # the caller's to sort, say
         algorithm=law.named(algorithm),
         work=drawn.work,
@@ -310,6 +312,11 @@ def draw_rows(
     problem, prepared, weights = prepare_problem(
         X, n_clusters, **arguments, check_values=not method.checks_values
     )
+    if is_sparse(problem.points) and not method.takes_sparse:
+        raise ValueError(
+            f"algorithm={algorithm!r} does not take sparse X; use algorithm='auto' or 'naive', or "
+            "pass X.toarray() if it fits in memory."
+        )
     if problem.metric.function is not None and not method.any_dissimilarity:
         raise ValueError(
             f"metric={problem.metric.name} is a function, which may break the triangle inequality "
@@ -328,6 +335,12 @@ def draw_rows(
         return problem, prepared, weights, drawn, complete(problem, prepared, drawn, weights, warn)
     finally:
         problem.progress.close()
+
+
+def _rows_of(X: Any, prepared: Prepared, indices: npt.NDArray[np.int64]) -> Any:
+    """Return rows of the data as the user holds it: sparse if it is."""
+    rows = prepared.values[indices]
+    return to_scipy(rows, like=X) if is_sparse(rows) else rows
 
 
 def _warn(problem: Problem, found: int) -> None:
@@ -357,7 +370,7 @@ def _finish(
 ) -> Finished:
     """Return labels, distances and potential in the user's units."""
     _refuse_changes(problem, prepared, before)
-    centers = np.concatenate([problem.initial, problem.points[indices]])
+    centers = stacked([problem.initial, problem.points[indices]])
     with Workers(problem.n_threads) as workers:
         exact = exact_centers(prepared, problem.initial, indices)
         finished = finish(prepared, weights, drawn.nearest, centers, exact, workers)

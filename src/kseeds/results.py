@@ -70,6 +70,10 @@ def _as_array(
     centers: FloatArray, dtype: npt.DTypeLike | None, copy: bool | None
 ) -> npt.NDArray[Any]:
     """Return centres as `numpy.asarray` with these arguments does in NumPy 2, also in NumPy 1."""
+    if hasattr(centers, "toarray"):  # sparse
+        if copy is False:
+            raise ValueError("copy=False is not possible: the centers are sparse; leave it out.")
+        centers = centers.toarray()
     wanted = centers.dtype if dtype is None else np.dtype(dtype)
     if copy is False and wanted != centers.dtype:
         raise ValueError(

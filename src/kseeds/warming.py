@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kseeds.distances.sparse_rows import SparseRows
 from kseeds.errors import shown
 from kseeds.inputs import prepare_points
 from kseeds.inputs.fingerprint import fingerprint_by_kernels
 from kseeds.inputs.problem import prepare_problem
+from kseeds.inputs.sparse import from_dense
 from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
@@ -54,7 +56,8 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         "greedy_columns", "greedy_scan", "greedy_tree" and "greedy_projected_tree" for
         `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
         "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
-        "fingerprint" for labels of large data. All, if none is named.
+        "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings" and "inverted" for
+        sparse data, instead of the others. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -109,24 +112,33 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
     with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
         if kernel_set == "fingerprint":
             fingerprint_by_kernels(X, workers)
-        elif kernel_set == "lazy":
-            _warm_lazy(X)
+        elif kernel_set in ("lazy", "sparse_lazy"):
+            _warm_lazy(X, is_sparse=kernel_set == "sparse_lazy")
         elif kernel_set.startswith("greedy_"):
             _warm_greedy(X, kernel_set.removeprefix("greedy_"))
         else:
             prepared = prepare_points(X, "manhattan" if kernel_set == "vantage" else "euclidean")
-            job = Job(prepared.points, prepared.metric, workers, 32)
-            updater = NearestUpdater(job, kernel_set)
-            updater.update(Nearest.empty(prepared.points), prepared.points[:32].copy(), 0)
+            points = _sparse(X) if kernel_set == "inverted" else prepared.points
+            updater = NearestUpdater(Job(points, prepared.metric, workers, 32), kernel_set)
+            updater.update(Nearest.empty(points), points[np.arange(32)], 0)
 
 
-def _warm_lazy(X: np.ndarray[Any, Any]) -> None:
+def _sparse(X: np.ndarray[Any, Any]) -> SparseRows:
+    """Return rows with one entry in three, some of them in all of the rows."""
+    return from_dense(np.where((X > 0.5) | (np.arange(X.shape[1]) < 2), X, X.dtype.type(0.0)))
+
+
+def _warm_lazy(X: np.ndarray[Any, Any], *, is_sparse: bool) -> None:
     problem, _, _ = prepare_problem(
         X, 24, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,
         n_threads=1, progress=False,
     )  # fmt: skip
+    if is_sparse:
+        problem = replace(problem, points=_sparse(X), initial=_sparse(X[:0]))
     draw = PLUSPLUS.method("lazy").draw
     draw(problem, kernels="compiled", refresh="partial")
+    if is_sparse:  # batches on several threads, too
+        draw(replace(problem, n_threads=2), kernels="compiled", refresh="never")
 
 
 def _warm_greedy(X: np.ndarray[Any, Any], strategy: str) -> None:
@@ -135,4 +147,6 @@ def _warm_greedy(X: np.ndarray[Any, Any], strategy: str) -> None:
         np.repeat(X[: _ROWS // 2], 2, axis=0), 24, sample_weight=None, metric="euclidean",
         initial_centers=None, random_state=0, n_threads=1, progress=False,
     )  # fmt: skip
+    if strategy == "postings":
+        problem = replace(problem, points=_sparse(problem.points), initial=_sparse(X[:0]))
     GREEDY.method("fast").draw(problem, strategy=strategy)

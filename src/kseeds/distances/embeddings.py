@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.distances.sparse_rows import SparseRows
 from kseeds.runtime.memmap import empty_stored_like
 
-Values: TypeAlias = npt.NDArray[Any]
-"""Rows of float32 or float64."""
+Values: TypeAlias = Any
+"""Rows of float32 or float64, dense or sparse."""
 
 _ROWS = 4096
 _CHECKED_ROWS = 65_536
@@ -47,6 +48,8 @@ def _unit_vectors(values: Values) -> Values:
     They are divided by their largest entry first: that keeps squares from overflowing, and rows
     that are exact multiples of each other get the same quotients, hence the same unit vectors.
     """
+    if isinstance(values, SparseRows):
+        return _sparse_unit_vectors(values)
     unit = empty_stored_like(values, values.shape, values.dtype)
     for lo in range(0, len(values), _ROWS):
         rows = values[lo : lo + _ROWS].astype(np.float64)
@@ -56,14 +59,35 @@ def _unit_vectors(values: Values) -> Values:
     return unit
 
 
+def _sparse_unit_vectors(values: SparseRows) -> SparseRows:
+    """Do what `_unit_vectors` does with sparse rows, none of them empty."""
+    unit = np.empty(values.size, dtype=values.dtype)
+    first = values.indptr[0]
+    for lo, hi in values.blocks():
+        part = values[lo:hi]
+        rows = part.rows_of_entries
+        entries = part.entries.astype(np.float64)
+        entries /= np.maximum.reduceat(np.abs(entries), part.indptr[:-1] - part.indptr[0])[rows]
+        entries /= np.sqrt(part.sums(entries * entries))[rows]
+        unit[part.indptr[0] - first : part.indptr[-1] - first] = entries
+    return values.with_entries(unit).without_zeros()
+
+
 def _check_directions(values: Values, name: str, metric: str) -> None:
+    if isinstance(values, SparseRows):
+        _refuse_empty(np.flatnonzero(np.diff(values.indptr) == 0), name, metric)
+        return
     for lo in range(0, len(values), _CHECKED_ROWS):
         empty = np.flatnonzero(~values[lo : lo + _CHECKED_ROWS].any(axis=1))
-        if len(empty):
-            raise ValueError(
-                f"{name} has a zero vector at row {lo + empty[0]}, which has no direction; "
-                f"metric={metric!r} needs it dropped."
-            )
+        _refuse_empty(lo + empty, name, metric)
+
+
+def _refuse_empty(rows: npt.NDArray[np.int64], name: str, metric: str) -> None:
+    if len(rows):
+        raise ValueError(
+            f"{name} has a zero vector at row {rows[0]}, which has no direction; "
+            f"metric={metric!r} needs it dropped."
+        )
 
 
 def _on_the_globe(values: Values) -> Values:

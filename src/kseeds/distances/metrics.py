@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.embeddings import GLOBE, UNIT_VECTORS, Embedding
+from kseeds.distances.sparse_rows import Points, SparseRows
 from kseeds.runtime.memmap import empty_stored_like
 
 FloatArray: TypeAlias = npt.NDArray[Any]
@@ -65,6 +66,8 @@ class Definition:
     shows_bad_values : bool
         Whether every NaN, infinity or overflow makes the distance NaN or infinite; then values
         need not be checked beforehand.
+    sparse : bool
+        Whether `kseeds.distances.sparse_reference` has it.
     """
 
     family: Family
@@ -72,14 +75,15 @@ class Definition:
     slack: float = 0.0
     snap: float = 0.0
     shows_bad_values: bool = False
+    sparse: bool = False
 
 
 METRICS = {
-    "euclidean": Definition(Family.EUCLIDEAN, shows_bad_values=True),
+    "euclidean": Definition(Family.EUCLIDEAN, shows_bad_values=True, sparse=True),
     "manhattan": Definition(Family.MANHATTAN, shows_bad_values=True),
     "chebyshev": Definition(Family.CHEBYSHEV),
-    "cosine": Definition(Family.EUCLIDEAN, UNIT_VECTORS, snap=SAME_DIRECTION),
-    "angular": Definition(Family.ARC, UNIT_VECTORS, slack=32.0),
+    "cosine": Definition(Family.EUCLIDEAN, UNIT_VECTORS, snap=SAME_DIRECTION, sparse=True),
+    "angular": Definition(Family.ARC, UNIT_VECTORS, slack=32.0, sparse=True),
     "haversine": Definition(Family.ARC, GLOBE, slack=32.0),
 }
 """The metrics by name. A new one is a line here and a row in the README."""
@@ -166,7 +170,7 @@ def factor_for(dtype: np.dtype[Any], largest: float) -> float:
     return math.ldexp(1.0, max(-most, min(most, -exponent)))
 
 
-def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tuple[Metric, float]:
+def bind(metric: str | Dissimilarity, points: Points, largest: float) -> tuple[Metric, float]:
     """Return the metric for ``points`` and the factor its coordinates must be multiplied by."""
     if callable(metric):
         name = getattr(metric, "__name__", repr(metric))
@@ -185,11 +189,13 @@ def bind(metric: str | Dissimilarity, points: FloatArray, largest: float) -> tup
     return Metric(metric, definition.family, relative, absolute, scale), factor
 
 
-def prepare(metric: str | Dissimilarity, points: FloatArray, factor: float) -> FloatArray:
+def prepare(metric: str | Dissimilarity, points: Points, factor: float) -> Points:
     """Return the points that kernels work on: embedded, scaled, or ``points`` itself."""
     embedding = definition_of(metric).embedding
     if embedding is not None:
         return embedding.points(points)
+    if factor != 1.0 and isinstance(points, SparseRows):
+        return points.with_entries(points.entries * points.dtype.type(factor)).without_zeros()
     if factor != 1.0:
         scaled = empty_stored_like(points, points.shape, points.dtype)
         np.multiply(points, points.dtype.type(factor), out=scaled)

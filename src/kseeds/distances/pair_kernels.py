@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kseeds.distances.arcs import arc_of
 from kseeds.distances.metrics import SAME_DIRECTION, Family
-from kseeds.distances.reference import arc_of
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.rows import lane_sum
 

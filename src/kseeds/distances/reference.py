@@ -5,35 +5,20 @@ The order in which the coordinates are summed is that of `kseeds.simd.lane_order
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from kseeds.distances import sparse_reference
+from kseeds.distances.arcs import arc_of
 from kseeds.distances.by_function import squared_by_function
 from kseeds.distances.metrics import SAME_DIRECTION, Family, FloatArray, Kind
+from kseeds.distances.sparse_rows import Points, SparseRows
 from kseeds.simd.lane_order import lane_sum
-
-ARCSINE = (
-    0.016602769612498076,
-    0.004270340860880043,
-    0.010737917095833134,
-    0.01140917963397315,
-    0.013978409523432149,
-    0.017351910841988907,
-    0.022372194253563876,
-    0.030381943529738432,
-    0.04464285715685518,
-    0.0749999999998896,
-    0.16666666666666702,
-    1.0,
-)
-"""Chebyshev fit of asin(√z)/√z for z ≤ sin²(π/8), highest power first; error 2e-19."""
 
 _ROWS = 2048
 """Rows processed at a time, so that temporaries stay in cache."""
 
 
-def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> FloatArray:
+def squared_distances(points: Points, center: Points, kind: Kind) -> FloatArray:
     """Return the squared distance of every row of ``points`` to ``center``.
 
     ``center`` may also hold one centre per row, unless the metric is a function.
@@ -46,6 +31,8 @@ def squared_distances(points: FloatArray, center: FloatArray, kind: Kind) -> Flo
     >>> squared_distances(np.array([[3.0, 4.0], [0.0, 1.0]]), np.zeros(2), Family.EUCLIDEAN)
     array([25.,  1.])
     """
+    if isinstance(points, SparseRows):
+        return sparse_reference.squared_distances(points, center, kind)
     if not isinstance(kind, Family):
         return squared_by_function(points, center, kind)
     squared = _SQUARED.get(kind)
@@ -100,21 +87,3 @@ _SQUARED = {
     Family.ARC: _arc,
 }
 """The function of each family; the compiled forms are in `kseeds.distances.pair_kernels`."""
-
-
-def arc_of(chord2: Any) -> Any:
-    """Return the arc of the unit sphere over a squared chord of at most 2.
-
-    2·asin(c/2), with the angle halved once more so that a short polynomial suffices: t =
-    sin(arc/4). The arcsines of NumPy and of C libraries differ in the last bit, also from machine
-    to machine. This uses only operations that IEEE 754 rounds correctly, so plain and compiled
-    code, which share this function, agree everywhere. The error is below two units in the last
-    place.
-    """
-    half2 = 0.25 * chord2
-    t = np.sqrt(half2 / (2.0 * (1.0 + np.sqrt(1.0 - half2))))
-    z = t * t
-    value = 0.0 * z
-    for coefficient in ARCSINE:
-        value = value * z + coefficient
-    return 4.0 * (t * value)

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from kseeds.distances.by_function import dissimilarities
 from kseeds.distances.metrics import Family, FloatArray, Kind, Metric
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_reference import differences
+from kseeds.distances.sparse_rows import Points, SparseRows, entries_per_row
 from kseeds.runtime.threads import blocks_of
 
 _SMALL_SQUARE = {np.dtype(np.float32): 2.0**-100, np.dtype(np.float64): 2.0**-960}
@@ -99,7 +101,7 @@ _NORMS = {
 """The families that are norms of differences, so that differences can be scaled first."""
 
 
-def distances(points: FloatArray, others: FloatArray, metric: Metric) -> Lengths:
+def distances(points: Points, others: Points, metric: Metric) -> Lengths:
     """Return the distances of rows to ``others``, one row or one per row; 0 up to ``metric.snap``.
 
     Examples
@@ -113,6 +115,8 @@ def distances(points: FloatArray, others: FloatArray, metric: Metric) -> Lengths
     array([5.e-200, 0.e+000])
     """
     norm = _NORMS.get(metric.family)
+    if norm is not None and isinstance(points, SparseRows):
+        return _of_sparse(points, others, metric)
     if norm is None:
         return Lengths.of(_unscaled(points, others, metric.kind))
     with np.errstate(over="ignore"):
@@ -129,7 +133,33 @@ def distances(points: FloatArray, others: FloatArray, metric: Metric) -> Lengths
     return Lengths.of(total, shift + beyond)
 
 
-def _unscaled(points: FloatArray, others: FloatArray, kind: Kind) -> npt.NDArray[np.float64]:
+def _of_sparse(points: SparseRows, others: SparseRows, metric: Metric) -> Lengths:
+    """Do what `distances` does for the Euclidean distance of sparse rows."""
+    n = len(points)
+    if len(others) == 1 != n:
+        others = others[np.zeros(n, dtype=np.int64)]
+    with np.errstate(over="ignore"):
+        pairs, entries = differences(points, others)
+    beyond = np.zeros(n, dtype=bool)
+    beyond[pairs[np.isinf(entries)]] = True
+    if beyond.any():  # as above
+        mine, theirs = (
+            rows.with_entries(0.5 * rows.entries.astype(np.float64)) for rows in (points, others)
+        )
+        entries = np.where(beyond[pairs], differences(mine, theirs)[1], entries)
+    entries = np.abs(entries)
+    largest = np.zeros(n)
+    np.maximum.at(largest, pairs, entries)
+    shift = np.frexp(largest)[1]
+    scaled = np.ldexp(entries, -shift[pairs])
+    total = np.sqrt(np.bincount(pairs, scaled * scaled, minlength=n))
+    snap = metric.snap(points.dtype)
+    if snap:
+        total[np.ldexp(total, shift) <= snap] = 0.0
+    return Lengths.of(total, shift + beyond)
+
+
+def _unscaled(points: Points, others: Points, kind: Kind) -> npt.NDArray[np.float64]:
     """Return distances by a user's function, or by a family that is not a norm."""
     if isinstance(kind, Family):
         return np.sqrt(squared_distances(points, others, kind).astype(np.float64))
@@ -172,20 +202,22 @@ def product(*factors: float, exponent: int = 0) -> float:
 
 
 def not_coinciding(
-    values: FloatArray,
-    centers: FloatArray,
+    values: Points,
+    centers: Points,
     labels: npt.NDArray[np.int32],
     metric: Metric,
     rows: npt.NDArray[np.int64] | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the rows (among ``rows``, or all) that do not coincide with their labelled centre."""
     found = []
-    for lo, hi in blocks_of(
-        len(values) if rows is None else len(rows), max(1, _ENTRIES // values.shape[1])
-    ):
+    for lo, hi in blocks_of(len(values) if rows is None else len(rows), _rows_at_once(values)):
         some = np.arange(lo, hi) if rows is None else rows[lo:hi]
-        mine, others = values.take(some, axis=0), centers.take(labels[some], axis=0)
-        if metric.family in _NORMS and not metric.snap(values.dtype):
+        if isinstance(values, SparseRows):
+            mine, others = values[some], centers[labels[some]]
+        else:
+            mine, others = values.take(some, axis=0), centers.take(labels[some], axis=0)
+        by_entry = metric.family in _NORMS and not metric.snap(values.dtype)
+        if by_entry and not isinstance(values, SparseRows):
             differs = mine != others
             if not differs.any():  # mostly; asking every row takes several times as long
                 continue
@@ -196,13 +228,17 @@ def not_coinciding(
     return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
+def _rows_at_once(points: Points) -> int:
+    return max(1, int(_ENTRIES // entries_per_row(points)))
+
+
 def nearest(
-    points: FloatArray, centers: FloatArray, metric: Metric
+    points: Points, centers: Points, metric: Metric
 ) -> tuple[npt.NDArray[np.int32], Lengths]:
     """Return the nearest centre of every row, ties to the lowest index, and its distance."""
     labels = np.zeros(len(points), dtype=np.int32)
     best = Lengths(np.ones(len(points)), np.full(len(points), -_NEVER, dtype=np.int64))
-    for lo, hi in blocks_of(len(points), max(1, _ENTRIES // points.shape[1])):
+    for lo, hi in blocks_of(len(points), _rows_at_once(points)):
         part = Lengths(best.mantissas[lo:hi], best.exponents[lo:hi])
         for j, center in enumerate(centers):
             found = distances(points[lo:hi], center, metric)
@@ -218,8 +254,8 @@ def small_squares(squared: FloatArray) -> npt.NDArray[np.int64]:
 
 
 def relabel_underflowed(
-    values: FloatArray,
-    centers: FloatArray,
+    values: Points,
+    centers: Points,
     metric: Metric,
     small: npt.NDArray[np.int64],
     labels: npt.NDArray[np.int32],

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points, SparseRows
 from kseeds.runtime import compile_policy
 from kseeds.runtime.block_sizes import BLOCK
 from kseeds.runtime.threads import Workers
@@ -28,8 +29,10 @@ _WORDS = 1 << 16
 """Words processed at a time, so that temporaries stay in cache."""
 
 
-def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
+def fingerprint_of(points: Points, workers: Workers) -> Fingerprint:
     """Return the fingerprint of C-contiguous rows: one number per block of 64 rows.
+
+    Of sparse rows: that of their entries, of the columns of these, and of where rows begin.
 
     Examples
     --------
@@ -42,12 +45,23 @@ def fingerprint_of(points: FloatArray, workers: Workers) -> Fingerprint:
     >>> (before == fingerprint_of(X, Workers(1))).tolist()
     [True, False]
     """
+    if isinstance(points, SparseRows):
+        arrays = (points.entries, points.columns.view(np.float32), points.indptr.view(np.float64))
+        parts = [part for array in arrays for part in _folded(array)]
+        return np.concatenate([fingerprint_of(part, workers) for part in parts if len(part)])
     seconds = 1e-9 * points.nbytes / 4
     if compile_policy.pays("fingerprint", points.dtype, seconds, 0.2 * seconds):
         with compile_policy.using("fingerprint", points.dtype):
             return fingerprint_by_kernels(points, workers)
     with compile_policy.in_place_of(["fingerprint"], points.dtype):
         return _fingerprint_plainly(points, workers)
+
+
+def _folded(array: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return numbers in a row as rows of 64, and as one of the rest."""
+    whole = len(array) - len(array) % BLOCK
+    rest = array[whole:].reshape(-1, max(len(array) - whole, 1))
+    return array[:whole].reshape(-1, BLOCK), rest
 
 
 def _fingerprint_plainly(points: FloatArray, workers: Workers) -> Fingerprint:

@@ -52,6 +52,17 @@ def _pandas_kind(dtype: Any, name: str, column: str) -> np.dtype[Any]:
     return plain
 
 
+def is_sparse_frame(data: Any) -> bool:
+    """Tell whether data is a pandas frame whose columns are all sparse, with 0 for the rest."""
+    if not type(data).__module__.startswith("pandas.") or getattr(data, "ndim", 0) != 2:
+        return False
+    dtypes = list(getattr(data, "dtypes", ()))
+    return bool(dtypes) and all(
+        _is_sparse(dtype) and dtype.subtype.kind in "biuf" and dtype.fill_value == 0
+        for dtype in dtypes
+    )
+
+
 def _is_sparse(dtype: Any) -> bool:
     return hasattr(dtype, "subtype") and hasattr(dtype, "fill_value")  # intervals have the first
 

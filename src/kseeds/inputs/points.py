@@ -11,10 +11,18 @@ import numpy.typing as npt
 
 from kseeds.distances import metrics
 from kseeds.distances.metrics import Dissimilarity, FloatArray, Metric
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.inputs.arguments import check_metric
 from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.finite import cast, not_finite
 from kseeds.inputs.places import column_labels
+from kseeds.inputs.sparse import (
+    check_sparse_metric,
+    is_sparse_data,
+    not_finite_entry,
+    rows_like,
+    sparse_rows,
+)
 from kseeds.runtime.memmap import contiguous
 
 _BLOCK_BYTES = 1 << 20
@@ -27,9 +35,9 @@ class Prepared:
 
     Attributes
     ----------
-    values : ndarray
+    values : ndarray or SparseRows
         The user's rows, C-contiguous float32 or float64; seeds are copied from these.
-    points : ndarray
+    points : ndarray or SparseRows
         The input of the kernels: scaled, normalised or embedded; often ``values`` itself. Always
         a read-only view, so that kernels are compiled for one type of array only.
     metric : Metric
@@ -39,26 +47,27 @@ class Prepared:
     checked : bool
         Whether the values are known to be finite, and their squares neither to overflow nor to
         underflow.
-    others : ndarray
+    others : ndarray or SparseRows
         Rows that were prepared together with these (initial centres, say), in the user's units.
     """
 
-    values: FloatArray
-    points: FloatArray
+    values: Points
+    points: Points
     metric: Metric
     factor: float
     checked: bool
-    others: FloatArray
+    others: Points
 
     @property
-    def exact(self) -> FloatArray:
+    def exact(self) -> Points:
         """The rows for `kseeds.distances.underflow`: unscaled, but normalised or embedded."""
         return self.points if self.metric.is_embedded else self.values
 
 
 def prepare_points(X: Any, metric: Any, *, name: str = "X") -> Prepared:
-    """Check ``X`` and prepare it for ``metric``."""
-    return prepare_together(X, None, metric, names=(name, ""))[0]
+    """Check ``X`` and prepare it for ``metric``, as dense rows."""
+    dense = to_array(X, name) if is_sparse_data(X) else X
+    return prepare_together(dense, None, metric, names=(name, ""))[0]
 
 
 def prepare_together(
@@ -69,7 +78,7 @@ def prepare_together(
     names: tuple[str, str],
     check_values: bool = True,
     same_units: bool = False,
-) -> tuple[Prepared, FloatArray]:
+) -> tuple[Prepared, Points]:
     """Check two sets of rows and prepare both with one scale, so that they can be compared.
 
     Without ``check_values`` the values of ``X`` are assumed to be finite and of ordinary size
@@ -78,16 +87,16 @@ def prepare_together(
     ``X`` that they must be in other units.
     """
     known = check_metric(metric)
-    values = two_dimensional(to_array(X, names[0]), names[0])
-    values = contiguous(values, float_dtype(values.dtype))
-    more = np.empty((0, values.shape[1]), dtype=values.dtype)
+    values = _rows(X, known, names[0])
+    more = values[:0]
     largest = 0.0
     if others is not None:
-        # A copy, since labels may be computed from it long after the call.
-        more = _rows_like(values, others, names[1]).copy()
+        more = _rows_like(values, others, names[1])
+        if not is_sparse(more):
+            more = more.copy()  # since labels may be computed from it long after the call
         largest = _largest_finite(more, names[1], others)
         _check_domain(more, known, names[1])
-    checked = check_values or metrics.factor_for(values.dtype, largest) != 1.0
+    checked = check_values or is_sparse(values) or metrics.factor_for(values.dtype, largest) != 1.0
     largest_of_X = _largest_finite(values, names[0], X) if checked else 1.0
     if same_units and not callable(known):
         check_units(values.dtype, largest_of_X, largest, names[1])
@@ -96,6 +105,15 @@ def prepare_together(
     bound, factor = metrics.bind(known, values, largest)
     prepared = Prepared(values, _ready(known, values, factor), bound, factor, checked, more)
     return prepared, _ready(known, more, factor)
+
+
+def _rows(X: Any, metric: str | Dissimilarity, name: str) -> Points:
+    """Return data as rows of floats, sparse if it is."""
+    if is_sparse_data(X):
+        check_sparse_metric(metric, name)
+        return sparse_rows(X, name)
+    values = two_dimensional(to_array(X, name), name)
+    return contiguous(values, float_dtype(values.dtype))
 
 
 def prepare_like(reference: Prepared, X: Any, *, name: str) -> tuple[FloatArray, FloatArray]:
@@ -125,9 +143,13 @@ def _too_far(name: str, largest: float) -> ValueError:
     )
 
 
-def _rows_like(reference: FloatArray, X: Any, name: str) -> FloatArray:
+def _rows_like(reference: Points, X: Any, name: str) -> Points:
     """Return rows, possibly none, in the precision of ``reference``; check their columns."""
+    if is_sparse(reference) and is_sparse_data(X):
+        return rows_like(reference, X, name)
     values = two_dimensional(to_array(X, name), name, allow_empty=True)
+    if is_sparse(reference):
+        return rows_like(reference, X, name, values)
     if values.shape[1] != reference.shape[1]:
         raise ValueError(
             f"{name} has {values.shape[1]} columns but the data has {reference.shape[1]}; "
@@ -137,8 +159,9 @@ def _rows_like(reference: FloatArray, X: Any, name: str) -> FloatArray:
     return cast(values, dtype, name, f"the {dtype} of the data", "pass the data as float64", X)
 
 
-def _ready(metric: str | Dissimilarity, values: FloatArray, factor: float) -> FloatArray:
-    return _read_only(metrics.prepare(metric, values, factor))
+def _ready(metric: str | Dissimilarity, values: Points, factor: float) -> Points:
+    points = metrics.prepare(metric, values, factor)
+    return points if is_sparse(points) else _read_only(points)
 
 
 def _read_only(array: FloatArray) -> FloatArray:
@@ -166,23 +189,29 @@ def two_dimensional(
 
 
 def check_values(
-    values: FloatArray, metric: str | Dissimilarity, name: str, labels: list[Any] | None = None
+    values: Points, metric: str | Dissimilarity, name: str, labels: list[Any] | None = None
 ) -> float:
     """Reject values that have no distance in ``metric``; return the largest absolute value.
 
     ``labels`` are the names of the columns, for messages.
     """
-    largest = _largest(values)
-    if math.isnan(largest):
-        raise not_finite(values, name, labels)
+    if is_sparse(values):
+        check_sparse_metric(metric, name)
+        largest = _largest_finite(values, name)
+    else:
+        largest = _largest(values)
+        if math.isnan(largest):
+            raise not_finite(values, name, labels)
     _check_domain(values, metric, name)
     return largest
 
 
-def _largest_finite(values: FloatArray, name: str, source: Any = None) -> float:
+def _largest_finite(values: Points, name: str, source: Any = None) -> float:
     """Return the largest absolute value; reject NaN and infinity."""
-    largest = _largest(values)
+    largest = _largest(values.entries[:, None] if is_sparse(values) else values)
     if math.isnan(largest):
+        if is_sparse(values):
+            raise not_finite_entry(values, name)
         raise not_finite(values, name, column_labels(source))
     return largest
 
@@ -227,7 +256,7 @@ def _typical(values: FloatArray) -> float | None:
     return mean if is_ordinary else None
 
 
-def _check_domain(values: FloatArray, metric: str | Dissimilarity, name: str) -> None:
+def _check_domain(values: Points, metric: str | Dissimilarity, name: str) -> None:
     embedding = metrics.definition_of(metric).embedding
     if embedding is not None:
         embedding.check(values, name, str(metric))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray, Metric, definition_of
+from kseeds.distances.metrics import Metric, definition_of
+from kseeds.distances.sparse_rows import Points
 from kseeds.errors import shown
 from kseeds.inputs.arguments import check_count, check_metric, check_threads, known_random_state
 from kseeds.inputs.points import Prepared, prepare_together
@@ -23,7 +24,7 @@ class Problem:
 
     Attributes
     ----------
-    points : ndarray, shape (n, d)
+    points : ndarray or SparseRows, shape (n, d)
         Prepared points, C-contiguous and read-only.
     weights : ndarray of float64, shape (n,), or None
         Weights, divided by a power of two so that all are less than 2; None when none were given.
@@ -44,9 +45,9 @@ class Problem:
         If not, the method must find out, and raise `UncheckedValuesError` if they may be bad.
     """
 
-    points: FloatArray
+    points: Points
     weights: npt.NDArray[np.float64] | None
-    initial: FloatArray
+    initial: Points
     n_clusters: int
     metric: Metric
     stream: Stream

@@ -49,9 +49,12 @@ class Method:
     checks_values : bool
         Whether it can be given unchecked values, and raises
         `kseeds.inputs.problem.UncheckedValuesError` where they look bad.
+    takes_sparse : bool
+        Whether the points may be `kseeds.distances.sparse_rows.SparseRows`.
     """
 
     draw: Callable[..., Draw]
     options: Options = field(default_factory=dict)
     any_dissimilarity: bool = True
     checks_values: bool = False
+    takes_sparse: bool = False

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import underflow
-from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.metrics import Metric
+from kseeds.distances.sparse_rows import Points, stacked
 from kseeds.distances.underflow import Lengths
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.problem import Problem
@@ -29,9 +30,9 @@ from kseeds.sampling.streams import Purpose, Stream
 
 
 def draw_by_small_masses(
-    points: FloatArray,
+    points: Points,
     weights: npt.NDArray[np.float64] | None,
-    centers: FloatArray,
+    centers: Points,
     metric: Metric,
     wanted: int,
     stream: Stream,
@@ -80,7 +81,7 @@ def draw_by_small_masses(
     return np.array(drawn, dtype=np.int64), len(points) * compared
 
 
-def _closer(points: FloatArray, gaps: Lengths, row: int, metric: Metric) -> Lengths:
+def _closer(points: Points, gaps: Lengths, row: int, metric: Metric) -> Lengths:
     """Return the distances of rows to their nearest centre, with one of them as a centre, too."""
     found = underflow.distances(points, points[row], metric)
     closer = Lengths(gaps.mantissas.copy(), gaps.exponents.copy())
@@ -100,7 +101,7 @@ def complete(
     missing = problem.n_clusters - len(indices)
     if missing == 0:
         return indices
-    centers = np.concatenate([problem.initial, points[indices]])
+    centers = stacked([problem.initial, points[indices]])
     with Workers(problem.n_threads) as workers:
         nearest = nearest_of_all(points, metric, drawn.nearest, centers, workers)
     values, centers = prepared.exact, exact_centers(prepared, problem.initial, indices)

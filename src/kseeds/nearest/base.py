@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.threads import Workers
 
@@ -16,7 +16,7 @@ class Strategy(Protocol):
     the same labels, and the same squared distances to the last bit.
     """
 
-    def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
+    def update(self, nearest: Nearest, centers: Points, first: int, workers: Workers) -> Counts:
         """Overwrite what ``nearest`` has of the rows to which one of ``centers`` is nearer.
 
         The centres are numbered from ``first``. Strictly nearer: ties go to the lowest number. A

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.distances.metrics import Family, Metric
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
 from kseeds.nearest.projection import Components, Projection, center_of, principal_components
@@ -26,7 +27,7 @@ _SCAN_COMPONENTS = (8, 16, 32, 64)
 class Job:
     """Rows to be compared with about ``expected`` centres, in so many ``batches``."""
 
-    points: FloatArray
+    points: Points
     metric: Metric
     workers: Workers
     expected: float
@@ -110,6 +111,12 @@ def _vantage(job: Job) -> Strategy:
     return CenterTrees(job.points, job.metric)
 
 
+def _inverted(job: Job) -> Strategy:
+    from kseeds.nearest.inverted import Inverted
+
+    return Inverted(job.points, job.metric)
+
+
 BUILDERS: dict[str, Callable[[Job], Strategy]] = {
     "plain": _plain,
     "brute": _brute,
@@ -118,9 +125,11 @@ BUILDERS: dict[str, Callable[[Job], Strategy]] = {
     "projected_scan": _projected_scan,
     "gemm": _gemm,
     "vantage": _vantage,
+    "inverted": _inverted,
 }
 """The strategies by name. A new one is a file, and a line here."""
-STRATEGIES = tuple(BUILDERS)
+STRATEGIES = tuple(BUILDERS)[:-1]
+"""Those of dense rows, which a job may ask for; sparse ones have "inverted", and "plain"."""
 ANY_METRIC = ("plain", "brute", "vantage")
 """The others are Euclidean."""
 
@@ -129,6 +138,8 @@ def possible(job: Job, strategy: str) -> str:
     """Return ``strategy``, or what can stand in for it: functions are plain, for example."""
     if job.metric.function is not None:
         return "plain"
+    if is_sparse(job.points):
+        return "plain" if strategy == "plain" else "inverted"
     if job.metric.family is not Family.EUCLIDEAN and strategy not in ANY_METRIC:
         return "brute"
     if strategy == "tree" and job.points.shape[1] >= LANES:
@@ -136,7 +147,7 @@ def possible(job: Job, strategy: str) -> str:
     return strategy
 
 
-def tree_is_possible(points: FloatArray, metric: Metric) -> bool:
+def tree_is_possible(points: Points, metric: Metric) -> bool:
     """Tell whether a tree over the points can be of use.
 
     A tree holds all rows in memory, which mapped ones may not fit in.
@@ -149,6 +160,8 @@ def choose(job: Job) -> str:
     """Return the strategy with which the job is done first, kernels that must compile included."""
     if job.metric.function is not None:
         return "plain"
+    if is_sparse(job.points):
+        return _or_plain(job, ["inverted"], _seconds(job, "plain"))
     plain = _seconds(job, "plain")
     if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
         return "plain"  # without looking at the data: most first jobs are small
@@ -166,6 +179,9 @@ def _waiting(job: Job, strategy: str) -> float:
 def _seconds(job: Job, strategy: str) -> float:
     """Estimate the time of a strategy whose kernels are compiled."""
     points, metric, expected, batches = job.points, job.metric, job.expected, job.batches
+    if is_sparse(points):
+        costs_of = {"plain": costs.sparse_plain, "inverted": costs.inverted}[strategy]
+        return 1e-9 * costs_of(points, expected) * len(points) / job.workers.n_threads
     brute_force = expected * costs.pair(points, metric)
     nanoseconds = {
         "plain": lambda: costs.plain(points, metric, expected, batches),

@@ -10,6 +10,7 @@ Costs are per row, or per (row, centre) pair, of points of some shape, precision
 from __future__ import annotations
 
 from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.distances.sparse_rows import SparseRows
 from kseeds.runtime.block_sizes import COLUMNS
 
 PLAIN_OTHER = 3.0
@@ -71,6 +72,9 @@ GREEDY_STEP = {"naive": 6e4, "plain": 2e5, "scan": 2e5, "columns": 5e3}
 """A greedy step, whatever the number of rows."""
 GREEDY_PRUNED = {"tree": 0.15, "projected_tree": 0.25, "projected_scan": 0.6}
 """Share of a greedy scan that is left, roughly."""
+
+SPARSE_PLAIN, SPARSE_ENTRY = 12.0, 1.2
+"""An entry of a sparse row, or a pair of a row and a centre, in plain NumPy and compiled."""
 
 
 def width_of(points: FloatArray) -> float:
@@ -231,3 +235,23 @@ def greedy_tree(points: FloatArray, n_clusters: int, trials: int, dimension: flo
 def greedy_pair(points: FloatArray) -> float:
     """Return the cost of a pair of a row and a candidate that its leaf is compared with."""
     return width_of(points) * (0.6 + 0.1 * _columns(points))
+
+
+def sparse_plain(points: SparseRows, expected: float) -> float:
+    """Return the cost of a sparse row, compared with so many centres in plain NumPy and SciPy."""
+    return SPARSE_PLAIN * (points.per_row + expected)
+
+
+def inverted(points: SparseRows, expected: float) -> float:
+    """Return the cost of a sparse row, compared with so many centres by lists."""
+    return SPARSE_ENTRY * (points.per_row + expected)
+
+
+def greedy_sparse_naive(points: SparseRows, trials: int) -> float:
+    """Return the cost of a sparse row in a greedy step of plain NumPy."""
+    return SPARSE_PLAIN * trials * (points.per_row + 2.0)
+
+
+def greedy_postings(points: SparseRows, trials: int) -> float:
+    """Return the cost of a sparse row in a greedy step by postings."""
+    return SPARSE_ENTRY * trials * 2.0

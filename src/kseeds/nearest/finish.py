@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import underflow
-from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.metrics import Metric
+from kseeds.distances.sparse_rows import Points, stacked
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.weights import Weights
 from kseeds.nearest.choice import Job
@@ -22,8 +23,8 @@ def finish(
     prepared: Prepared,
     weights: Weights,
     nearest: Nearest | None,
-    centers: FloatArray,
-    exact: FloatArray,
+    centers: Points,
+    exact: Points,
     workers: Workers,
 ) -> Finished:
     """Return the labels, distances and potential of all rows, in the user's units.
@@ -48,10 +49,10 @@ def finish(
 
 
 def nearest_of_all(
-    points: FloatArray,
+    points: Points,
     metric: Metric,
     nearest: Nearest | None,
-    centers: FloatArray,
+    centers: Points,
     workers: Workers,
 ) -> Nearest:
     """Return the nearest of all centres for every row, as far as squared distances tell.
@@ -67,7 +68,7 @@ def nearest_of_all(
 
 def _in_user_units(
     nearest: Nearest,
-    exact_centers: FloatArray,
+    exact_centers: Points,
     prepared: Prepared,
     weights: Weights,
     workers: Workers,
@@ -108,8 +109,8 @@ def _in_user_units(
 
 
 def exact_centers(
-    prepared: Prepared, others: FloatArray, indices: npt.NDArray[np.int64] | None = None
-) -> FloatArray:
+    prepared: Prepared, others: Points, indices: npt.NDArray[np.int64] | None = None
+) -> Points:
     """Return centres in the form of ``prepared.exact``: the ``others``, prepared, and some rows."""
     first = others if prepared.metric.is_embedded else prepared.others
-    return first if indices is None else np.concatenate([first, prepared.exact[indices]])
+    return first if indices is None else stacked([first, prepared.exact[indices]])

@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import Family, FloatArray, Kind, Metric
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_reference import Table
+from kseeds.distances.sparse_rows import Points, SparseRows, is_sparse
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import LANES
@@ -23,6 +25,8 @@ from kseeds.simd.lane_order import lane_sum
 _ENTRIES = 1 << 20
 """Entries of a table: few enough for a cache, and so many that threads, which take turns between
 any two operations of NumPy, work side by side."""
+_SPARSE_ENTRIES = 1 << 18
+"""Those of a table of sparse rows, each of which has more to be kept than its distance."""
 _MOST_ROWS = 8192
 _CENTERS = 2048
 _FEW_CENTERS = 2
@@ -37,12 +41,15 @@ Labels = npt.NDArray[np.int32]
 class Plain:
     """See `kseeds.nearest.base.Strategy`; every metric, functions too."""
 
-    def __init__(self, points: FloatArray, metric: Metric) -> None:
+    def __init__(self, points: Points, metric: Metric) -> None:
         self._points, self._metric = points, metric
 
-    def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
+    def update(self, nearest: Nearest, centers: Points, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""
-        if self._metric.kind is Family.EUCLIDEAN and len(centers) > _FEW_CENTERS:
+        if is_sparse(self._points):
+            for low, high in blocks_of(len(centers), _CENTERS):
+                self._by_tables(nearest, centers[low:high], first + low, workers)
+        elif self._metric.kind is Family.EUCLIDEAN and len(centers) > _FEW_CENTERS:
             with one_blas_thread():
                 for low, high in blocks_of(len(centers), _CENTERS):
                     self._by_products(nearest, centers[low:high], first + low, workers)
@@ -65,6 +72,20 @@ class Plain:
         rows = max(64, min(_MOST_ROWS, _ENTRIES // len(centers)))
         workers.over_blocks(task, len(self._points), rows)
 
+    def _by_tables(
+        self, nearest: Nearest, centers: SparseRows, first: int, workers: Workers
+    ) -> None:
+        table = Table(centers, self._metric.kind)
+
+        def task(start: int, stop: int) -> None:
+            part = slice(start, stop)
+            _least_of(
+                table.of(self._points[part]), first, nearest.squared[part], nearest.labels[part]
+            )
+
+        rows = max(16, min(_MOST_ROWS, _SPARSE_ENTRIES // len(centers)))
+        workers.over_blocks(task, len(self._points), rows)
+
     def _by_rows(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> None:
         def task(start: int, stop: int) -> None:
             part = slice(start, stop)
@@ -80,8 +101,8 @@ class Plain:
 
 
 def compare(
-    points: FloatArray,
-    centers: FloatArray,
+    points: Points,
+    centers: Points,
     first: int,
     kind: Kind,
     best: FloatArray,
@@ -92,19 +113,31 @@ def compare(
     ``best`` and ``labels`` are what is known of the rows; a centre that they were compared with
     before changes nothing.
     """
+    if is_sparse(points):
+        best, labels = best.copy(), labels.copy()
+        _least_of(Table(centers, kind).of(points), first, best, labels)
+        return best, labels
     if kind is not Family.EUCLIDEAN:
         return _one_by_one(points, centers, first, kind, best, labels)
     if points.shape[1] < LANES and len(points) * len(centers) <= _FEW_ENTRIES:
         table = np.zeros((len(points), len(centers)), dtype=points.dtype)
         for j in range(points.shape[1]):
             table += np.square(points[:, j, None] - centers[:, j])
-        near = table.argmin(axis=1)
-        distances = table[np.arange(len(table)), near]
-        nearer = distances < best
-        return np.where(nearer, distances, best), np.where(nearer, near + first, labels)
+        best, labels = best.copy(), labels.copy()
+        _least_of(table, first, best, labels)
+        return best, labels
     best, labels = best.copy(), labels.copy()
     _compare_by_product(points, _Factors.of(centers), first, best, labels)
     return best, labels
+
+
+def _least_of(table: FloatArray, first: int, best: FloatArray, labels: Labels) -> None:
+    """Keep the least distance of each row of a table where that is nearer, in place."""
+    near = table.argmin(axis=1)
+    distances = table[np.arange(len(table)), near]
+    nearer = distances < best
+    np.copyto(best, distances, where=nearer)
+    np.copyto(labels, near + first, where=nearer, casting="same_kind")
 
 
 def _one_by_one(

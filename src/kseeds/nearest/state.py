@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points
 
 
 class Rows(NamedTuple):
@@ -56,7 +57,7 @@ class Nearest:
     compared_by_row: npt.NDArray[np.int32] | None = None
 
     @classmethod
-    def empty(cls, points: FloatArray) -> Nearest:
+    def empty(cls, points: Points) -> Nearest:
         """Return the state of rows that were compared with no centre yet."""
         n = len(points)
         squared = np.full(n, np.inf, dtype=points.dtype)
@@ -73,7 +74,7 @@ class Nearest:
         by_row = None if self.compared_by_row is None else self.compared_by_row.copy()
         return Nearest(self.squared.copy(), self.labels.copy(), self.n_compared, by_row)
 
-    def rows_of(self, points: FloatArray) -> Rows:
+    def rows_of(self, points: Points) -> Rows:
         """Return the rows as kernels take them."""
         by_row = self.compared_by_row
         if by_row is None:

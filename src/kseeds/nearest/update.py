@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from kseeds.distances.metrics import Family, FloatArray
+from kseeds.distances.metrics import Family
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
 from kseeds.nearest.choice import ANY_METRIC, BUILDERS, Job, choose, possible, without_structure
@@ -38,7 +39,7 @@ class NearestUpdater:
         self._strategies: dict[str, Strategy] = {}
         self._is_useful = True
 
-    def update(self, nearest: Nearest, centers: FloatArray, first: int) -> Counts:
+    def update(self, nearest: Nearest, centers: Points, first: int) -> Counts:
         """Compare every row with ``centers``, numbered from ``first``.
 
         Every row has been compared with the centres before these, and perhaps with some of these.
@@ -60,6 +61,8 @@ class NearestUpdater:
         dtype = self._job.points.dtype
         if strategy != "plain":
             return compile_policy.using(strategy, dtype)
+        if is_sparse(self._job.points):
+            return compile_policy.in_place_of(["inverted"], dtype)
         is_euclidean = self._job.metric.family is Family.EUCLIDEAN
         sets = [one for one in BUILDERS if is_euclidean or one in ANY_METRIC]
         return compile_policy.in_place_of(sets[1:], dtype)

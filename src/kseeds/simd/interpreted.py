@@ -163,3 +163,20 @@ def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:
 def largest_of_lesser(a: Any, b: Any) -> Any:
     """See `kseeds.simd.tables.largest_of_lesser`."""
     return np.minimum(a, b).max()
+
+
+def add_runs(runs: Any, which: Any, factors: Any, count: int, sums: Any) -> None:
+    """See `kseeds.simd.runs.add_runs`."""
+    with _silent():
+        sums += factors[:count] @ runs[which[:count]]
+
+
+def least_gap(a: Any, b: Any) -> Any:
+    """See `kseeds.simd.runs.least_gap`."""
+    return (a - b).min()
+
+
+def gaps_within(a: Any, b: Any, start: int, most: float) -> int:
+    """See `kseeds.simd.runs.gaps_within`."""
+    part = slice(start, start + LANES)
+    return sum(1 << lane for lane in np.flatnonzero(a[part] - b[part] <= most).tolist())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from kseeds.distances.metrics import Family, FloatArray
+from kseeds.distances.sparse_rows import is_sparse
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import naive, scan, steps
@@ -103,8 +104,15 @@ def _projected_tree(problem: Problem, trials: int, job: Job) -> Rows:
     return _tree(problem, trials, job, job.components.leading(_TREE_COMPONENTS))
 
 
+def _postings(problem: Problem, trials: int, job: Job) -> Rows:
+    from kseeds.methods.greedy.postings import PostingRows
+
+    return PostingRows(problem, job.workers)
+
+
 _BUILDERS: dict[str, Callable[[Problem, int, Job], Rows]] = {
     "naive": _naive,
+    "postings": _postings,
     "plain": _plain,
     "columns": _columns,
     "scan": _scan,
@@ -112,9 +120,13 @@ _BUILDERS: dict[str, Callable[[Problem, int, Job], Rows]] = {
     "tree": _tree,
     "projected_tree": _projected_tree,
 }
-STRATEGIES = tuple(_BUILDERS)[1:]
-"""How rows are compared with candidates; the naive way is for what they cannot do."""
+STRATEGIES = tuple(_BUILDERS)[2:]
+"""How rows are compared with candidates; the naive way is for what they cannot do.
+
+Sparse rows have "postings", which stands in for all of these but "plain".
+"""
 _KERNELS = {
+    "postings": "greedy_postings",
     "columns": "greedy_columns",
     "scan": "greedy_scan",
     "projected_scan": "greedy_scan",
@@ -126,6 +138,8 @@ _KERNELS = {
 def _possible(problem: Problem, trials: int, strategy: str) -> str:
     """Return ``strategy``, or what can stand in for it: functions are naive, for example."""
     metric, d = problem.metric, problem.points.shape[1]
+    if is_sparse(problem.points):
+        return "naive" if strategy in ("naive", "plain") else "postings"
     if metric.function is not None or trials > scan.MOST:
         return "naive"
     if metric.family is not Family.EUCLIDEAN:
@@ -136,6 +150,13 @@ def _possible(problem: Problem, trials: int, strategy: str) -> str:
 def _choose(problem: Problem, trials: int, job: Job) -> str:
     """Return the strategy with which the job is done first, kernels that must compile included."""
     points, metric, k = problem.points, problem.metric, problem.n_clusters
+    if is_sparse(points):
+        naive_seconds, seconds_ = (
+            1e-9 * k * len(points) * cost(points, trials) / job.workers.n_threads
+            for cost in (costs.greedy_sparse_naive, costs.greedy_postings)
+        )
+        pays = compile_policy.pays("greedy_postings", points.dtype, naive_seconds, seconds_)
+        return "postings" if pays else "naive"
     if metric.function is not None or trials > scan.MOST:
         return "naive"
     is_euclidean = metric.family is Family.EUCLIDEAN
@@ -196,4 +217,4 @@ def _with_structure(problem: Problem, trials: int, job: Job, floor: float) -> st
     return None
 
 
-METHOD = Method(draw, {"strategy": STRATEGIES})
+METHOD = Method(draw, {"strategy": STRATEGIES}, takes_sparse=True)

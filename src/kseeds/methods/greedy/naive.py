@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_rows import Points, entries_per_row, is_sparse
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import steps
@@ -68,14 +69,16 @@ class _Rows(steps.OneByOne):
         self.nearest = Nearest.empty(problem.points)
         self._points, self._kind = problem.points, problem.metric.kind
         self._weights = np.empty(0) if problem.weights is None else problem.weights
-        n, d = self._points.shape
+        n = len(self._points)
         self._sums = sum_tree.new_sums(n)
         is_function = problem.metric.function is not None
         # A user's function may not like to be called by several threads at once.
         self._workers = Workers(1) if is_function else workers
-        self._block = rows_for(1000.0 if is_function else 4.0 * d, most=_MOST_ROWS)
+        self._block = rows_for(
+            1000.0 if is_function else 4.0 * entries_per_row(self._points), most=_MOST_ROWS
+        )
         self._copies = self._columns = np.empty((0, 0), dtype=self._points.dtype)
-        self._is_small = n * trials <= _FEW and not is_function
+        self._is_small = n * trials <= _FEW and not is_function and not is_sparse(self._points)
         if self._is_small:
             self._copies = np.tile(self._points, (trials, 1))
         else:
@@ -94,7 +97,7 @@ class _Rows(steps.OneByOne):
         """Return a row per uniform number, drawn in proportion to w·α²."""
         return sum_tree.draw_rows(self._masses, uniforms)
 
-    def add_centers(self, centers: FloatArray) -> int:
+    def add_centers(self, centers: Points) -> int:
         """Compare all rows with the first centres; return the distances computed."""
         nearest = self.nearest
 
@@ -178,4 +181,4 @@ def _gains(squared: FloatArray, columns: FloatArray, weights: npt.NDArray[np.flo
     return lowered.sum(axis=-1)
 
 
-METHOD = Method(draw)
+METHOD = Method(draw, takes_sparse=True)

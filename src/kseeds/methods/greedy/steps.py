@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points
 from kseeds.distances.underflow import least_mass
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw
@@ -37,7 +37,7 @@ class Rows(Protocol):
     def total(self) -> float:
         """Σ w·α² over all rows."""
 
-    def add_centers(self, centers: FloatArray) -> int:
+    def add_centers(self, centers: Points) -> int:
         """Compare all rows with the first centres; return the distances computed."""
 
     @property

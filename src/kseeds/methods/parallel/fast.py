@@ -7,7 +7,7 @@ that is asked for, by greedy k-means++.
 
 from __future__ import annotations
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import fast as greedy
@@ -36,7 +36,7 @@ def draw(problem: Problem, schedule: Schedule, *, strategy: str | None = None) -
     """
     updater: NearestUpdater | None = None
 
-    def update(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+    def update(centers: Points, nearest: Nearest, work: Work, workers: Workers) -> None:
         nonlocal updater
         if updater is None:
             expected = 1 + schedule.oversampling * problem.n_clusters * schedule.rounds
@@ -49,4 +49,4 @@ def draw(problem: Problem, schedule: Schedule, *, strategy: str | None = None) -
     return rounds.draw(problem, schedule, update, lazy.draw, greedy.draw)
 
 
-METHOD = Method(draw, {"strategy": STRATEGIES})
+METHOD = Method(draw, {"strategy": STRATEGIES}, takes_sparse=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_rows import Points
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import naive as greedy
@@ -25,7 +25,7 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
     E. Raff, "Exact Acceleration of K-Means++ and K-Means||", IJCAI 2021, Algorithm 3.
     """
 
-    def update(centers: FloatArray, nearest: Nearest, work: Work, workers: Workers) -> None:
+    def update(centers: Points, nearest: Nearest, work: Work, workers: Workers) -> None:
         for center in centers:
             squared = squared_distances(problem.points, center, problem.metric.kind)
             nearer = squared < nearest.squared
@@ -37,4 +37,4 @@ def draw(problem: Problem, schedule: Schedule) -> Draw:
     return rounds.draw(problem, schedule, update, naive.draw, greedy.draw)
 
 
-METHOD = Method(draw)
+METHOD = Method(draw, takes_sparse=True)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points, stacked
 from kseeds.distances.underflow import least_mass
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw
@@ -29,7 +29,7 @@ _SAMPLED_ROWS = 1 << 17
 """Rows whose trials are drawn at a time: NumPy does not let threads draw integers side by side,
 so that the fewer calls the better."""
 
-Update: TypeAlias = Callable[[FloatArray, Nearest, Work, Workers], None]
+Update: TypeAlias = Callable[[Points, Nearest, Work, Workers], None]
 """Compares every row with the given new centres, which follow those it was compared with."""
 
 PlusPlus: TypeAlias = Callable[[Problem, Purpose], Draw]
@@ -181,7 +181,7 @@ def _reduce(
         # Too few candidates, or too few distinct ones: go on with k-means++ over all rows.
         rest = replace(
             problem,
-            initial=np.concatenate([problem.initial, problem.points[reduced]]),
+            initial=stacked([problem.initial, problem.points[reduced]]),
             n_clusters=problem.n_clusters - len(reduced),
         )
         step = plusplus(rest, Purpose.COMPLETION)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_rows import Points
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.nearest.state import Nearest
@@ -59,8 +59,8 @@ def draw(problem: Problem, purpose: Purpose = Purpose.CLOCK) -> Draw:
 
 
 def _compare(
-    points: FloatArray,
-    center: FloatArray,
+    points: Points,
+    center: Points,
     problem: Problem,
     now: float,
     clocks: npt.NDArray[np.float64],
@@ -83,4 +83,4 @@ def _compare(
     return np.where(falls, rescaled, clocks)
 
 
-METHOD = Method(draw)
+METHOD = Method(draw, takes_sparse=True)

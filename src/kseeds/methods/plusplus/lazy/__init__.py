@@ -185,4 +185,5 @@ METHOD = Method(
         "batch": (64, 8, 1),
     },
     checks_values=True,
+    takes_sparse=True,
 )

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_reference import products_between
+from kseeds.distances.sparse_rows import is_sparse
 from kseeds.methods.plusplus.lazy.forecast import Forecast
 from kseeds.methods.plusplus.lazy.state import State
 from kseeds.nearest.plain import compare
@@ -150,8 +152,8 @@ def _evaluate(
         go = np.flatnonzero((compared >= first) & (compared < last) & (found >= limits))
         if len(go) == 0:
             continue
-        pairs += int((last - compared[go]).sum())
         at = int(compared[go].min())
+        pairs += _distances(state, proposed[go], at, last, compared[go])
         least, near = compare(
             state.rows.points[proposed[go]], state.centers.rows[at:last], at, state.metric.kind,
             found[go], labels[go],
@@ -160,3 +162,20 @@ def _evaluate(
         witnessed = least < limits[go]
         found[go[witnessed]], labels[go[witnessed]] = least[witnessed], near[witnessed]
     return pairs
+
+
+def _distances(
+    state: State,
+    proposed: npt.NDArray[np.int64],
+    first: int,
+    last: int,
+    compared: npt.NDArray[np.int32],
+) -> int:
+    """Return how many distances it takes to compare proposals with centres, each from its own on.
+
+    A sparse centre without a product with a row costs next to nothing, and does not count.
+    """
+    points = state.rows.points
+    if not is_sparse(points):
+        return int((last - compared).sum())
+    return products_between(points[proposed], state.centers.rows[first:last], compared - first)

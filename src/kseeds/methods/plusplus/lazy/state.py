@@ -8,10 +8,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.metrics import Metric
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.inputs.fingerprint import Fingerprint
 from kseeds.inputs.problem import Problem
 from kseeds.methods.plusplus.lazy.forecast import Forecast
+from kseeds.methods.plusplus.lazy.sparse_seeds import SeedRows
 from kseeds.nearest.state import Rows
 from kseeds.results import Work
 from kseeds.runtime.aligned import aligned
@@ -21,6 +23,8 @@ from kseeds.sampling.sum_tree import Masses, new_sums
 
 class Centers(NamedTuple):
     """The centres found, as rows and as columns, and which rows they are.
+
+    Sparse ones are `kseeds.methods.plusplus.lazy.sparse_seeds.SeedRows`, and have no columns.
 
     Columns stand in groups of 64, one group below the other, coordinates at their `place_of`; those
     not found yet are infinite. ``indices`` has no entry for initial centres.
@@ -73,13 +77,9 @@ class State:
     @classmethod
     def start(cls, problem: Problem, batch: int) -> State:
         """Return the state in which no row was compared with any centre."""
-        points, (n, d), dtype = problem.points, problem.points.shape, problem.points.dtype
+        points, n, dtype = problem.points, len(problem.points), problem.points.dtype
         wanted = len(problem.initial) + problem.n_clusters
-        groups = -(-wanted // COLUMNS)
-        columns = aligned((groups * d, COLUMNS), dtype)
-        columns[:] = np.inf
-        indices = np.empty(problem.n_clusters, dtype=np.int64)
-        centers = Centers(np.empty((wanted, d), dtype=dtype), columns, indices)
+        centers = _room_for(wanted, problem)
         labels, n_compared = np.empty((2, batch), dtype=np.int32)
         return cls(
             rows=Rows(
@@ -133,8 +133,12 @@ class State:
             self.spent, self.proposals_since, self.known, self.wanted, self.refreshed
         )
 
-    def add_center(self, point: FloatArray) -> None:
+    def add_center(self, point: Points) -> None:
         """Append a centre in both layouts."""
+        if isinstance(self.centers.rows, SeedRows):
+            self.centers.rows.add(self.known, point)
+            self.known += 1
+            return
         self.centers.rows[self.known] = point
         group, column = divmod(self.known, COLUMNS)
         d = len(point)
@@ -148,6 +152,17 @@ class State:
         self.work.distances += pairs
         self.proposals_since += settled
         self.spent = spent
+
+
+def _room_for(wanted: int, problem: Problem) -> Centers:
+    """Return room for so many centres."""
+    indices = np.empty(problem.n_clusters, dtype=np.int64)
+    points, d = problem.points, problem.points.shape[1]
+    if is_sparse(points):
+        return Centers(SeedRows(wanted, points, problem.initial), None, indices)
+    columns = aligned((-(-wanted // COLUMNS) * d, COLUMNS), points.dtype)
+    columns[:] = np.inf
+    return Centers(np.empty((wanted, d), dtype=points.dtype), columns, indices)
 
 
 class Kernels(Protocol):

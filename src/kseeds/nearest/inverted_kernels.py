@@ -1,0 +1,132 @@
+"""Scalar products of sparse rows with centres by column, and the nearest of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kseeds.distances.sparse_kernels import from_dot
+from kseeds.nearest.state import Rows
+from kseeds.runtime.block_sizes import LANES
+from kseeds.runtime.compiler import inlined, kernel
+from kseeds.simd.runs import add_runs, gaps_within, least_gap
+
+_add_runs, _least_gap, _gaps_within = add_runs(), least_gap(), gaps_within()
+
+RUNS_AT_ONCE = 256
+"""Runs that are added together."""
+RUN_SHARE = 6
+"""A column in which more than one in so many centres has an entry is a run."""
+
+
+class Columns(NamedTuple):
+    """The entries of centres by column.
+
+    Column j has the owners and values from ``starts[j]`` to ``starts[j + 1]``, or, if ``which[j]``
+    is not -1, that row of ``runs``, with a value for each centre.
+    """
+
+    starts: Any
+    which: Any
+    owners: Any
+    values: Any
+    runs: Any
+
+
+class Space(NamedTuple):
+    """A workspace: products with all centres, the runs of a row and their factors, a number."""
+
+    dots: Any
+    which: Any
+    factors: Any
+    limit: Any
+
+
+@kernel
+def fill(centers: Any, which: Any, places: Any, owners: Any, values: Any, runs: Any) -> None:
+    """Sort the entries of centres by column; ``places`` is where the next of each column goes."""
+    for c in range(centers.norms.shape[0]):
+        for p in range(centers.indptr[c], centers.indptr[c + 1]):
+            column, value = centers.indices[p], centers.data[p]
+            if which[column] >= 0:
+                runs[which[column], c] = value
+            else:
+                owners[places[column]], values[places[column]] = c, value
+                places[column] += 1
+
+
+@kernel
+def compare(
+    rows: Rows, centers: Any, columns: Columns, halves: Any, largest: float, first: int,
+    family: Any, start: int, stop: int, space: Space,
+) -> None:  # fmt: skip
+    """Compare rows ``start`` to ``stop`` with all centres, numbered from ``first``.
+
+    |x − c|² = |x|² + 2·(|c|²/2 − x·c), computed in the precision of the data, errs by less than
+    2·(entries + 8)·eps·(|x|² + |c|²). What could be the nearest by that is computed as
+    `kseeds.distances.sparse_reference` says. ``halves`` are |c|²/2, infinite past the last.
+    """
+    points, dots = rows.points, space.dots
+    width = dots.shape[0]
+    eps = np.float64(np.finfo(points.data.dtype).eps)
+    for i in range(start, stop):
+        for c in range(width):
+            dots[c] = 0.0
+        count = 0
+        for p in range(points.indptr[i], points.indptr[i + 1]):
+            column, value = points.indices[p], points.data[p]
+            run = columns.which[column]
+            if run >= 0:
+                if count == space.which.shape[0]:
+                    _add_runs(columns.runs, space.which, space.factors, count, dots)
+                    count = 0
+                space.which[count], space.factors[count] = run, value
+                count += 1
+            else:
+                for q in range(columns.starts[column], columns.starts[column + 1]):
+                    dots[columns.owners[q]] += value * columns.values[q]
+        if count:
+            _add_runs(columns.runs, space.which, space.factors, count, dots)
+        norm, least = points.norms[i], np.float64(_least_gap(halves, dots))
+        error = 2.0 * (points.indptr[i + 1] - points.indptr[i] + 8) * eps * (norm + largest)
+        squared = norm + 2.0 * least
+        if family is None and squared - error > 1.001 * rows.squared[i]:
+            continue
+        # Both the least and another may err; and results are equal if they are rounded so.
+        most = least + error + 16.0 * eps * (squared if squared > 0.0 else 0.0)
+        space.limit[0] = most
+        for group in range(0, width, LANES):
+            within = _gaps_within(halves, dots, group, space.limit[0])
+            lane = 0
+            while within > 0:
+                if within & 1:
+                    c = group + lane
+                    dot = _dot(points, i, columns, c)
+                    distance = from_dot(dot, points, i, centers, c, family)
+                    if distance < rows.squared[i]:
+                        rows.squared[i], rows.labels[i] = distance, first + c
+                within >>= 1
+                lane += 1
+
+
+@inlined
+def _dot(points: Any, i: int, columns: Columns, c: int) -> float:
+    """Return the scalar product of row i and centre c, summed in the order of the columns."""
+    dot = 0.0
+    for p in range(points.indptr[i], points.indptr[i + 1]):
+        column, value = points.indices[p], np.float64(points.data[p])
+        run = columns.which[column]
+        if run >= 0:
+            dot += value * np.float64(columns.runs[run, c])
+        else:
+            low, high = columns.starts[column], columns.starts[column + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if columns.owners[middle] < c:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < columns.starts[column + 1] and columns.owners[low] == c:
+                dot += value * np.float64(columns.values[low])
+    return dot
