@@ -13,6 +13,7 @@ from kseeds.inputs import prepare_points
 from kseeds.inputs.fingerprint import fingerprint_by_kernels
 from kseeds.inputs.problem import prepare_problem
 from kseeds.laws import GREEDY, PLUSPLUS
+from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
@@ -54,7 +55,8 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         "greedy_columns", "greedy_scan", "greedy_tree" and "greedy_projected_tree" for
         `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
         "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
-        "fingerprint" for labels of large data. All, if none is named.
+        "lloyd_sums" for `kmeans`, beside those of `assign`; "fingerprint" for labels of large
+        data. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -109,6 +111,8 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
     with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
         if kernel_set == "fingerprint":
             fingerprint_by_kernels(X, workers)
+        elif kernel_set == "lloyd_sums":
+            _warm_sums(X, workers)
         elif kernel_set == "lazy":
             _warm_lazy(X)
         elif kernel_set.startswith("greedy_"):
@@ -118,6 +122,13 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
             job = Job(prepared.points, prepared.metric, workers, 32)
             updater = NearestUpdater(job, kernel_set)
             updater.update(Nearest.empty(prepared.points), prepared.points[:32].copy(), 0)
+
+
+def _warm_sums(X: np.ndarray[Any, Any], workers: Workers) -> None:
+    points = prepare_points(X, "euclidean").points
+    sums = ExactSums(points, None, np.full(X.shape[1], 16.0), 2, workers)
+    labels = np.arange(_ROWS, dtype=np.int32) % 2
+    sums.move_compiled(np.arange(_ROWS), np.full(_ROWS, -1, dtype=np.int32), labels)
 
 
 def _warm_lazy(X: np.ndarray[Any, Any]) -> None:

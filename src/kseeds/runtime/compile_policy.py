@@ -32,6 +32,7 @@ COMPILING = {
     "greedy_scan": 1.8,
     "greedy_tree": 6.0,
     "lazy": 2.8,
+    "lloyd_sums": 0.6,
     "projected_scan": 1.8,
     "projected_tree": 4.5,
     "tree": 3.0,
