@@ -18,6 +18,8 @@ MOST_AT_THE_TOP = 12
 
 # Which third-party packages a folder or file may import, at any depth of its functions.
 ALLOWED = {
+    "distances/sparse_reference.py": {"numpy", "scipy"},
+    "inputs/sparse.py": {"numpy", "scipy"},
     "runtime/compiler.py": {"numpy", "numba", "llvmlite"},
     "runtime/progress.py": {"rich"},
     "runtime/blas.py": {"threadpoolctl"},

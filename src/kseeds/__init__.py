@@ -13,14 +13,16 @@ from kseeds.version import __version__
 if TYPE_CHECKING:
     from kseeds.api import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
     from kseeds.assignment import assign
+    from kseeds.clustering import kmeans
     from kseeds.errors import FewerDistinctPointsWarning
-    from kseeds.results import Assignment, DistributedSeeding, Seeding, Work
+    from kseeds.results import Assignment, Clustering, DistributedSeeding, Seeding, Work
     from kseeds.structures import ClockQueue, VPTree
     from kseeds.warming import Warmed, warmup
 
 __all__ = [
     "Assignment",
     "ClockQueue",
+    "Clustering",
     "DistributedSeeding",
     "FewerDistinctPointsWarning",
     "Seeding",
@@ -30,6 +32,7 @@ __all__ = [
     "__version__",
     "assign",
     "greedy_kmeans_plusplus",
+    "kmeans",
     "kmeans_parallel",
     "kmeans_plusplus",
     "warmup",
@@ -38,6 +41,7 @@ __all__ = [
 _HOMES = {
     "Assignment": "kseeds.results",
     "ClockQueue": "kseeds.structures",
+    "Clustering": "kseeds.results",
     "DistributedSeeding": "kseeds.results",
     "FewerDistinctPointsWarning": "kseeds.errors",
     "Seeding": "kseeds.results",
@@ -46,6 +50,7 @@ _HOMES = {
     "Work": "kseeds.results",
     "assign": "kseeds.assignment",
     "greedy_kmeans_plusplus": "kseeds.api",
+    "kmeans": "kseeds.clustering",
     "kmeans_parallel": "kseeds.api",
     "kmeans_plusplus": "kseeds.api",
     "warmup": "kseeds.warming",

@@ -33,7 +33,7 @@ from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
 from kseeds.methods.parallel.schedule import REDUCTIONS, Schedule
 from kseeds.nearest.finish import exact_centers, finish
-from kseeds.results import Finished, Seeding
+from kseeds.results import Finished, Origin, Seeding
 from kseeds.runtime.threads import Workers
 
 
@@ -105,7 +105,7 @@ def kmeans_plusplus(
     (3, 1)
     """
     with restored_on_error(random_state):
-        return _seed(
+        return seed(
             PLUSPLUS, X, n_clusters, algorithm, options, (),
             sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
             random_state=random_state, n_threads=n_threads, progress=progress,
@@ -171,7 +171,7 @@ def greedy_kmeans_plusplus(
     """
     trials = None if n_local_trials is None else check_count("n_local_trials", n_local_trials)
     with restored_on_error(random_state):
-        return _seed(
+        return seed(
             GREEDY, X, n_clusters, algorithm, options, (trials,),
             sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
             random_state=random_state, n_threads=n_threads, progress=progress,
@@ -249,26 +249,35 @@ def kmeans_parallel(
         check_choice("reduction", reduction, REDUCTIONS),
     )
     with restored_on_error(random_state):
-        return _seed(
+        return seed(
             PARALLEL, X, n_clusters, algorithm, options, (schedule,),
             sample_weight=sample_weight, metric=metric, initial_centers=initial_centers,
             random_state=random_state, n_threads=n_threads, progress=progress,
         )  # fmt: skip
 
 
-def _seed(
+def seed(
     law: Law,
     X: Any,
     n_clusters: Any,
     algorithm: str,
     options: dict[str, Any],
     parameters: tuple[Any, ...],
+    depth: int = 0,
     **arguments: Any,
 ) -> Seeding:
-    """Draw rows from a law, and wrap them."""
+    """Draw rows from a law, and wrap them.
+
+    ``depth`` counts the calls between a public function and this one, beyond the first: warnings
+    point to whoever called the former.
+    """
     started = time.perf_counter()
+
+    def warn(problem: Problem, found: int) -> None:
+        _warn(problem, found, depth)
+
     problem, prepared, weights, drawn, indices = draw_rows(
-        law, X, n_clusters, algorithm, options, parameters, _warn, **arguments
+        law, X, n_clusters, algorithm, options, parameters, warn, **arguments
     )
     before = drawn.fingerprint
     if before is None or not np.may_share_memory(problem.points, prepared.values):
@@ -280,6 +289,8 @@ def _seed(
         work=drawn.work,
         seconds=time.perf_counter() - started,
         finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),
+        origin=None if len(problem.initial) else Origin(prepared.metric.given, before),
+        is_complete=drawn.nearest is not None and drawn.nearest.oldest == len(indices),
     )
 
 
@@ -343,7 +354,7 @@ def _rows_of(X: Any, prepared: Prepared, indices: npt.NDArray[np.int64]) -> Any:
     return to_scipy(rows, like=X) if is_sparse(rows) else rows
 
 
-def _warn(problem: Problem, found: int) -> None:
+def _warn(problem: Problem, found: int, depth: int) -> None:
     warnings.warn(
         f"X has fewer distinct points than n_clusters={problem.n_clusters}: every row "
         f"coincides with one of the {found} seeds drawn"
@@ -351,7 +362,7 @@ def _warn(problem: Problem, found: int) -> None:
         + f". The other {problem.n_clusters - found} are further rows drawn by weight; "
         "ask for fewer seeds to avoid repeated points.",
         FewerDistinctPointsWarning,
-        stacklevel=6,
+        stacklevel=7 + depth,
     )
 
 

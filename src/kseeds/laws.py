@@ -77,4 +77,6 @@ PARALLEL = Law(
         "paper": "kseeds.methods.parallel.paper",
     },
 )
+RANDOM = Law("random rows", "kmeans", {"by_weight": "kseeds.methods.by_weight"})
+"""A start of `kmeans`; has no function of its own."""
 LAWS = {law.function: law for law in (PLUSPLUS, GREEDY, PARALLEL)}

@@ -1,10 +1,10 @@
-"""The results: `Seeding`, `DistributedSeeding`, `Assignment`, and the counted `Work`."""
+"""The results: `Seeding`, `DistributedSeeding`, `Assignment`, `Clustering`, the counted `Work`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,8 @@ class Work:
         Tree nodes visited, in trees over centres and in trees over points.
     rounds : int
         k-means++ and greedy k-means++: one per seed; with ``algorithm="rounds"``, Dask or Spark,
-        one per batch of proposals. k-means||: the ``rounds`` that were asked for.
+        one per batch of proposals. k-means||: the ``rounds`` that were asked for. `kmeans`: its
+        iterations.
     candidates : int
         Candidates that k-means|| or greedy k-means++ drew.
     proposals, acceptances : int
@@ -37,6 +38,8 @@ class Work:
         Partial and full refreshes of lazy k-means++: many bounds made exact at once.
     rows : int
         Rows of the data.
+    rows_skipped : int
+        Rows that `kmeans` did not have to look at, all iterations together.
     communications, bytes_out, bytes_back : int
         Dask and Spark: tasks sent to all partitions, the bytes of their messages (each is sent
         once to every worker), and the bytes of all replies.
@@ -52,6 +55,7 @@ class Work:
     acceptances: int = 0
     refreshes: int = 0
     rows: int = 0
+    rows_skipped: int = 0
     communications: int = 0
     bytes_out: int = 0
     bytes_back: int = 0
@@ -64,6 +68,13 @@ class Work:
 
 Finished: TypeAlias = tuple[npt.NDArray[np.int32], FloatArray, float]
 """Labels, distances and potential."""
+
+
+class Origin(NamedTuple):
+    """What seeds were drawn from: by which metric, and a fingerprint of the rows."""
+
+    metric: Any
+    fingerprint: npt.NDArray[np.uint32]
 
 
 def _as_array(
@@ -161,6 +172,8 @@ class Seeding:
         work: Work,
         seconds: float,
         finish: Callable[[], Finished] | None,
+        origin: Origin | None = None,
+        is_complete: bool = False,
     ) -> None:
         self.centers = centers
         self.indices = indices
@@ -169,6 +182,20 @@ class Seeding:
         self.seconds = seconds
         self._finish = finish
         self._finished: Finished | None = None
+        self._origin, self._is_complete = origin, is_complete
+
+    def known_labels(
+        self, metric: Any, fingerprint: Callable[[], npt.NDArray[np.uint32]]
+    ) -> npt.NDArray[np.int32] | None:
+        """Return the labels if they are known, and are those of the rows of a fingerprint.
+
+        Known are labels that were used before, and those of greedy k-means++.
+        """
+        is_known = self._finished is not None or (self._is_complete and self._finish is not None)
+        if not is_known or self._origin is None or self._origin.metric != metric:
+            return None
+        same = np.array_equal(self._origin.fingerprint, fingerprint())
+        return self.labels if same else None
 
     def _final(self) -> Finished:
         # No lock, since a forked child could inherit it locked. Threads that arrive together each
@@ -261,4 +288,65 @@ class Assignment:
         return (
             f"<Assignment: {len(self.labels)} rows ({self.distances.dtype} distances), "
             f"potential={self.potential:.6g}>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Clustering:
+    """The result of k-means; unpacks as ``centers, labels``.
+
+    Where an array is wanted, it is that of its centres.
+
+    Attributes
+    ----------
+    centers : ndarray, shape (k, d)
+        The centres; unit vectors for ``metric="cosine"``.
+    labels : ndarray of int32, shape (n,)
+        The nearest centre of every row; ties go to the lowest index.
+    distances : ndarray, shape (n,)
+        Its distance.
+    inertia : float
+        The sum of weight times squared distance over all rows.
+    n_iter : int
+        How often the centres were moved.
+    converged : bool
+        Whether no row changed its cluster any more, or ``tol`` was reached.
+    seeding : Seeding or None
+        The seeds that the best run started from; None if ``init`` was an array.
+    algorithm : str
+        The algorithm that was used.
+    work : Work
+        What it cost, counted; of all runs, without their seedings.
+    seconds : float
+        The time it took, seedings included.
+    """
+
+    centers: FloatArray
+    labels: npt.NDArray[np.int32]
+    distances: FloatArray
+    inertia: float
+    n_iter: int
+    converged: bool
+    seeding: Seeding | None
+    algorithm: str
+    work: Work
+    seconds: float
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the centres: NumPy, and whoever wants an array of centres, takes a clustering."""
+        return _as_array(self.centers, dtype, copy)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.centers
+        yield self.labels
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        end = "converged" if self.converged else "not converged"
+        return (
+            f"<Clustering: {k} centres of {d} columns by {self.algorithm!r}, "
+            f"inertia={self.inertia:.6g} after {self.n_iter} iterations ({end}) in "
+            f"{self.seconds:.3g} s>"
         )

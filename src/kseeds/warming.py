@@ -15,6 +15,7 @@ from kseeds.inputs.fingerprint import fingerprint_by_kernels
 from kseeds.inputs.problem import prepare_problem
 from kseeds.inputs.sparse import from_dense
 from kseeds.laws import GREEDY, PLUSPLUS
+from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
@@ -57,7 +58,8 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
         "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
         "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings" and "inverted" for
-        sparse data, instead of the others. All, if none is named.
+        sparse data, instead of the others; "lloyd_sums" for `kmeans`, beside those of `assign`.
+        All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -112,6 +114,8 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
     with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
         if kernel_set == "fingerprint":
             fingerprint_by_kernels(X, workers)
+        elif kernel_set == "lloyd_sums":
+            _warm_sums(X, workers)
         elif kernel_set in ("lazy", "sparse_lazy"):
             _warm_lazy(X, is_sparse=kernel_set == "sparse_lazy")
         elif kernel_set.startswith("greedy_"):
@@ -121,6 +125,13 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
             points = _sparse(X) if kernel_set == "inverted" else prepared.points
             updater = NearestUpdater(Job(points, prepared.metric, workers, 32), kernel_set)
             updater.update(Nearest.empty(points), points[np.arange(32)], 0)
+
+
+def _warm_sums(X: np.ndarray[Any, Any], workers: Workers) -> None:
+    points = prepare_points(X, "euclidean").points
+    sums = ExactSums(points, None, np.full(X.shape[1], 16.0), 2, workers)
+    labels = np.arange(_ROWS, dtype=np.int32) % 2
+    sums.move_compiled(np.arange(_ROWS), np.full(_ROWS, -1, dtype=np.int32), labels)
 
 
 def _sparse(X: np.ndarray[Any, Any]) -> SparseRows:

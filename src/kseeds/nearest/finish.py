@@ -45,7 +45,7 @@ def finish(
         Threads to use.
     """
     state = nearest_of_all(prepared.points, prepared.metric, nearest, centers, workers)
-    return _in_user_units(state, exact, prepared, weights, workers)
+    return in_user_units(state, exact, prepared, weights, workers)
 
 
 def nearest_of_all(
@@ -66,7 +66,7 @@ def nearest_of_all(
     return state
 
 
-def _in_user_units(
+def in_user_units(
     nearest: Nearest,
     exact_centers: Points,
     prepared: Prepared,

@@ -65,3 +65,8 @@ class Reused(Generic[T]):
             space = self._make()
         yield space
         self._idle.append(space)
+
+    @property
+    def idle(self) -> list[T]:
+        """All that were made, once nobody uses one any more."""
+        return self._idle

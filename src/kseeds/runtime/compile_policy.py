@@ -34,6 +34,7 @@ COMPILING = {
     "greedy_tree": 6.0,
     "inverted": 1.5,
     "lazy": 2.8,
+    "lloyd_sums": 0.6,
     "projected_scan": 1.8,
     "projected_tree": 4.5,
     "sparse_lazy": 2.5,

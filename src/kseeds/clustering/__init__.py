@@ -1,0 +1,5 @@
+"""The public function `kmeans`, and what it checks."""
+
+from kseeds.clustering.face import kmeans
+
+__all__ = ["kmeans"]

@@ -1,0 +1,269 @@
+"""The public function `kmeans`: seeds, then Lloyd's iteration, once or several times."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.api import seed
+from kseeds.clustering.checks import (
+    STARTS,
+    check_mean_metric,
+    check_rows,
+    check_start,
+    check_tolerance,
+    refuse_sparse,
+)
+from kseeds.distances.metrics import FloatArray
+from kseeds.inputs import (
+    Prepared,
+    Weights,
+    check_algorithm,
+    check_count,
+    check_threads,
+    check_weights,
+    prepare_like,
+    prepare_together,
+    restored_on_error,
+    with_hints,
+)
+from kseeds.inputs.arguments import known_random_state
+from kseeds.inputs.fingerprint import fingerprint_of
+from kseeds.inputs.problem import check_enough
+from kseeds.lloyd.choice import ALGORITHMS, BUILDERS, Job, choose
+from kseeds.lloyd.columns import columns_of
+from kseeds.lloyd.iteration import Fit, Limits, Means, iterate, tolerance
+from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest.finish import in_user_units
+from kseeds.results import Clustering, Finished, Seeding, Work
+from kseeds.runtime.progress import Progress, progress_for
+from kseeds.runtime.threads import Workers
+
+
+@with_hints
+def kmeans(
+    X: Any,
+    n_clusters: int,
+    *,
+    init: Any = "k-means++",
+    n_init: int = 1,
+    sample_weight: Any = None,
+    metric: Any = "euclidean",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    n_threads: int | None = None,
+    progress: Any = False,
+    algorithm: str = "auto",
+) -> Clustering:
+    """Cluster rows by k-means: seeds, then Lloyd's iteration.
+
+    Every row is assigned to its nearest centre and every centre moved to the mean of its rows,
+    until no row changes its cluster or the centres hardly move. The sums of clusters are exact, so
+    centres, labels and the number of iterations are the same on any number of threads, for any
+    order of the memory, and by any algorithm.
+
+    Parameters
+    ----------
+    X : array-like, shape (n, d)
+        One row per point, as for `kmeans_plusplus`; dense.
+    n_clusters : int
+        How many clusters to find.
+    init : {"k-means++", "greedy", "k-means||", "random"}, array-like or Seeding
+        Where to start: seeds drawn by `kmeans_plusplus`, `greedy_kmeans_plusplus` or
+        `kmeans_parallel`, or distinct rows drawn by weight; or centres, one row per cluster; or a
+        seeding, whose labels are not computed again where it has them already.
+    n_init : int, default 1
+        How often to start, each time from other seeds; the result of the lowest inertia is
+        returned. Centres and seedings that are given are started from once.
+    sample_weight : array-like, shape (n,), optional
+        Non-negative weights of the rows. Rows of weight 0 get labels, and change nothing else.
+    metric : {"euclidean", "cosine"}
+        "cosine" is spherical k-means: rows count as unit vectors, and so do centres.
+    max_iter : int, default 300
+        How often the centres may be moved.
+    tol : float, default 1e-4
+        Stop when the squared movements of the centres sum up to at most this multiple of the mean
+        variance of the columns. With 0, when no row changes its cluster.
+    random_state : int, Generator, RandomState, SeedSequence or None
+        Same state, same result. With ``n_init=1``, the seeds are those that the seeding function
+        draws from it.
+    n_threads : int, optional
+        Threads to use; all cores by default.
+    progress : bool or callable, default False
+        True shows a bar on stderr; a function is called with (done, total) iterations.
+    algorithm : {"auto", "naive", "gemm"}
+        How nearest centres are found; never changes the result. "naive" is the plain oracle.
+
+    Returns
+    -------
+    Clustering
+        Unpacks as ``centers, labels``; also has distances, inertia, n_iter, converged, seeding
+        and work. The labels are those of the centres, always.
+
+    Warns
+    -----
+    FewerDistinctPointsWarning
+        If there are fewer distinct points than seeds to draw; some clusters are then empty.
+
+    Examples
+    --------
+    >>> from kseeds import kmeans
+    >>> centers, labels = kmeans([[0.0], [0.2], [7.0], [7.4]], 2, random_state=0)
+    >>> sorted(centers[:, 0].round(6).tolist())
+    [0.1, 7.2]
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+    started = time.perf_counter()
+    k = check_count("n_clusters", n_clusters)
+    runs, most = check_count("n_init", n_init), check_count("max_iter", max_iter)
+    known, limit = check_mean_metric(metric), check_tolerance(tol)
+    start = check_start(init, k)
+    check_algorithm("kmeans", algorithm, ALGORITHMS)
+    state, threads = known_random_state(random_state), check_threads(n_threads)
+    shown = progress_for(progress)
+    refuse_sparse(X)
+    is_drawn = isinstance(start, str)
+    rows = None if is_drawn else getattr(start, "centers", start)
+    prepared, given = prepare_together(X, rows, known, names=("X", "init"), same_units=True)
+    n = len(prepared.points)
+    check_enough(k, n, n)
+    if not is_drawn:
+        check_rows(len(given), k)
+    weights = check_weights(sample_weight, n)
+    check_enough(k, n, weights.positive)
+    with Workers(threads) as workers, restored_on_error(random_state), closing(shown):
+        fitting = _Fitting(prepared, weights, workers, k, algorithm, Limits(most, limit), shown)
+        best: _Run | None = None
+        for number in range(runs if is_drawn else 1):
+            seeding = start if isinstance(start, Seeding) else None
+            if is_drawn:
+                seeding = _seeds(
+                    start, prepared, k, weights, _state_of_run(state, number), threads, progress
+                )
+                given, _ = prepare_like(prepared, seeding.centers, name="init")
+            run = fitting.run(given, seeding)
+            if best is None or run.is_better_than(best):
+                best = run
+        assert best is not None  # at least one run
+        return fitting.wrapped(best, time.perf_counter() - started)
+
+
+def _seeds(
+    start: str,
+    prepared: Prepared,
+    k: int,
+    weights: Weights,
+    state: Any,
+    threads: int,
+    progress: Any,
+) -> Seeding:
+    law, parameters = STARTS[start]
+    return seed(
+        law, prepared.values, k, "auto", {}, parameters, 2,
+        sample_weight=weights.exact, metric=prepared.metric.given, initial_centers=None,
+        random_state=state, n_threads=threads, progress=progress is True,
+    )  # fmt: skip
+
+
+def _state_of_run(state: Any, number: int) -> Any:
+    """Return the random state of a run; the first has the state that was given."""
+    if number == 0 or state is None:
+        return state
+    if isinstance(state, (np.random.Generator, np.random.RandomState)):
+        return state  # every run advances it
+    if isinstance(state, np.random.SeedSequence):
+        return np.random.SeedSequence(state.entropy, spawn_key=(*state.spawn_key, number))
+    return np.random.SeedSequence(int(state), spawn_key=(number,))
+
+
+@dataclass(frozen=True)
+class _Run:
+    fit: Fit
+    finished: Finished
+    seeding: Seeding | None
+
+    def is_better_than(self, other: _Run) -> bool:
+        """Tell whether it has a lower inertia, and not just the same clusters in another order."""
+        if not self.finished[2] < other.finished[2]:
+            return False
+        ours, theirs = self.finished[0], other.finished[0]
+        renamed = np.zeros(int(theirs.max()) + 1, dtype=np.int32)
+        renamed[theirs] = ours
+        return not np.array_equal(renamed[theirs], ours)
+
+
+class _Fitting:
+    """What all runs share: the rows, what is known of them, and what is built over them."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        weights: Weights,
+        workers: Workers,
+        n_clusters: int,
+        algorithm: str,
+        limits: Limits,
+        progress: Progress,
+    ) -> None:
+        self._prepared, self._weights, self._workers = prepared, weights, workers
+        self._n_clusters, self._progress = n_clusters, progress
+        self._job = Job(prepared.points, prepared.metric, workers, n_clusters)
+        self._algorithm = choose(self._job) if algorithm == "auto" else algorithm
+        self._columns = columns_of(prepared.points, workers)
+        self._limits = limits._replace(tol=tolerance(self._columns, limits.tol))
+        self._work = Work(rows=len(prepared.points))
+
+    def run(self, centers: FloatArray, seeding: Seeding | None) -> _Run:
+        """Iterate from these centres."""
+        prepared, weights = self._prepared, self._weights.scaled
+        points = prepared.points
+        sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
+        means = Means(sums, weights, spherical=prepared.metric.is_embedded)
+        assigner = BUILDERS[self._algorithm](self._job)
+        fit = iterate(
+            assigner, sums, means, centers, self._limits, self._known(seeding), self._progress
+        )
+        self._work.distances += assigner.counts.distances
+        self._work.tree_nodes += assigner.counts.nodes
+        self._work.rows_skipped += assigner.skipped
+        self._work.rounds += fit.n_iter
+        exact, nearest = self._in_units(fit.centers), fit.nearest.copy()
+        finished = in_user_units(nearest, exact, prepared, self._weights, self._workers)
+        return _Run(fit, finished, seeding)
+
+    def _known(self, seeding: Seeding | None) -> npt.NDArray[np.int32] | None:
+        """Return the labels that a seeding has, if it is one of these rows."""
+        if seeding is None:
+            return None
+        prepared = self._prepared
+        return seeding.known_labels(
+            prepared.metric.given, lambda: fingerprint_of(prepared.values, self._workers)
+        )
+
+    def _in_units(self, centers: FloatArray) -> FloatArray:
+        """Return centres in the user's units."""
+        metric = self._prepared.metric
+        return centers if metric.is_embedded else centers * centers.dtype.type(metric.scale)
+
+    def wrapped(self, run: _Run, seconds: float) -> Clustering:
+        """Return the result of a run."""
+        labels, distances, inertia = run.finished
+        return Clustering(
+            centers=self._in_units(run.fit.centers),
+            labels=labels,
+            distances=distances,
+            inertia=inertia,
+            n_iter=run.fit.n_iter,
+            converged=run.fit.converged,
+            seeding=run.seeding,
+            algorithm=self._algorithm,
+            work=self._work,
+            seconds=seconds,
+        )

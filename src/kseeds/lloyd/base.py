@@ -1,0 +1,78 @@
+"""What an algorithm of Lloyd's iteration does."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest.state import Counts, Nearest
+
+Labels = npt.NDArray[np.int32]
+
+
+class Assigner(Protocol):
+    """Knows the nearest centre of every row while centres move.
+
+    It is made of the rows once, with whatever structure it builds over them. Every assigner finds
+    the same labels, ties to the lowest number, and the same squared distances to the last bit; so
+    all of them go through the same iterations.
+    """
+
+    counts: Counts
+    """What it has cost so far."""
+    skipped: int
+    """Rows that bounds have kept from being looked at, all iterations together."""
+
+    def adopt(self, labels: Labels, sums: ExactSums) -> None:
+        """Begin with labels that are known to be right for the first centres."""
+
+    def assign(self, centers: FloatArray, sums: ExactSums) -> int:
+        """Find the nearest of ``centers`` for every row; return how many rows have another now.
+
+        What those rows add to the sums of their clusters is moved in ``sums``. At first all rows
+        are in none.
+        """
+
+    def nearest(self, centers: FloatArray) -> Nearest:
+        """Return labels and squared distances; ``centers`` are those of the last `assign`."""
+
+
+class Anew:
+    """An assigner that keeps nothing from one iteration to the next but the labels."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.counts, self.skipped = Counts(0, 0, 0), 0
+        self._labels: Labels = np.full(n_rows, -1, dtype=np.int32)
+        self._nearest: Nearest | None = None
+
+    def find(self, centers: FloatArray) -> tuple[Nearest, Counts]:
+        """Return the nearest centre of every row, and what it took."""
+        raise NotImplementedError
+
+    def adopt(self, labels: Labels, sums: ExactSums) -> None:
+        """See `Assigner`."""
+        self._move(labels, sums)
+        self._nearest = None
+
+    def assign(self, centers: FloatArray, sums: ExactSums) -> int:
+        """See `Assigner`."""
+        self._nearest, counts = self.find(centers)
+        self.counts = Counts.total([self.counts, counts])
+        return self._move(self._nearest.labels, sums)
+
+    def _move(self, labels: Labels, sums: ExactSums) -> int:
+        changed = np.flatnonzero(labels != self._labels)
+        sums.move(changed, self._labels[changed], labels[changed])
+        self._labels = labels
+        return len(changed)
+
+    def nearest(self, centers: FloatArray) -> Nearest:
+        """See `Assigner`."""
+        if self._nearest is None:  # labels were adopted, and no distances
+            self._nearest, counts = self.find(centers)
+            self.counts = Counts.total([self.counts, counts])
+        return self._nearest

@@ -1,0 +1,155 @@
+"""Lloyd's iteration, whatever the algorithm that assigns the rows.
+
+As scikit-learn has it: rows are assigned and centres moved, until no row changes its cluster, or
+the centres move by so little that ``tol`` is reached; then rows are assigned once more, so that
+labels are always those of the centres that are returned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.lloyd.base import Assigner
+from kseeds.lloyd.columns import Columns
+from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest.state import Nearest
+from kseeds.runtime.progress import SILENT, Progress
+
+Float64Array = npt.NDArray[np.float64]
+
+
+class Limits(NamedTuple):
+    """When to stop: so many iterations, or centres that move by at most ``tol`` together.
+
+    ``tol`` is compared with the sum of the squared movements.
+    """
+
+    max_iter: int
+    tol: float
+
+
+class Fit(NamedTuple):
+    """Where the iteration ended, in the units of the prepared points."""
+
+    centers: FloatArray
+    nearest: Nearest
+    n_iter: int
+    converged: bool
+
+
+class Means:
+    """The centres that the sums of clusters give.
+
+    Parameters
+    ----------
+    sums : ExactSums
+        The sums.
+    weights : ndarray of float64 or None
+        The weights of the rows.
+    spherical : bool
+        Whether centres are divided by their norms, as for the metric "cosine".
+    """
+
+    def __init__(self, sums: ExactSums, weights: Float64Array | None, spherical: bool) -> None:
+        self._sums, self._weights, self._spherical = sums, weights, spherical
+
+    def after(self, centers: FloatArray, assigner: Assigner) -> FloatArray:
+        """Return the means of the clusters to which rows were assigned by ``centers``.
+
+        An empty cluster takes the row that is farthest from its centre, another one the next
+        farthest, and so on: scikit-learn's rule, but rows of weight 0 are not taken. Labels stay as
+        they are. A cluster that nothing can be found for keeps its centre.
+        """
+        totals, masses = self._sums.totals()
+        empty = np.flatnonzero(masses == 0.0)
+        if len(empty):
+            nearest = assigner.nearest(centers)
+            rows = self._farthest(nearest.squared, len(empty))
+            old, new = nearest.labels[rows], empty[: len(rows)].astype(np.int32)
+            self._sums.move(rows, old, new)
+            totals, masses = self._sums.totals()
+            self._sums.move(rows, new, old)  # exactly undoes it
+        moved = centers.copy()
+        filled = masses > 0.0
+        means = totals[filled] / masses[filled, None]
+        if self._spherical:
+            norms = np.sqrt(np.einsum("ij,ij->i", means, means))
+            filled[filled] = norms > 0.0  # rows that cancel out have no direction
+            means = means[norms > 0.0] / norms[norms > 0.0, None]
+        moved[filled] = means
+        return moved
+
+    def _farthest(self, squared: FloatArray, count: int) -> npt.NDArray[np.int64]:
+        """Return the rows of positive distance and weight that are farthest, ties by number."""
+        possible = squared > 0.0
+        if self._weights is not None:
+            possible &= self._weights > 0.0
+        rows = np.flatnonzero(possible)
+        if len(rows) > count:
+            least = np.partition(squared[rows], len(rows) - count)[len(rows) - count]
+            rows = rows[squared[rows] >= least]
+        found: npt.NDArray[np.int64] = rows[np.argsort(-squared[rows], kind="stable")[:count]]
+        return found
+
+
+def iterate(
+    assigner: Assigner,
+    sums: ExactSums,
+    means: Means,
+    centers: FloatArray,
+    limits: Limits,
+    labels: npt.NDArray[np.int32] | None = None,
+    progress: Progress = SILENT,
+) -> Fit:
+    """Assign rows and move centres until it is time to stop.
+
+    Parameters
+    ----------
+    assigner : Assigner
+        Finds the nearest centre of every row.
+    sums : ExactSums
+        Sums of the clusters; all rows are in none.
+    means : Means
+        Makes centres of them.
+    centers : ndarray, shape (k, d)
+        Where to start.
+    limits : Limits
+        When to stop.
+    labels : ndarray of int32, optional
+        The nearest of the first centres for every row, if that is known.
+    progress : Progress
+        Is told of every iteration.
+    """
+    is_strict = within = False
+    done = 0
+    while done < limits.max_iter and not (is_strict or within):
+        progress.update(done, limits.max_iter, "iterations")
+        if labels is not None and done == 0:
+            assigner.adopt(labels, sums)
+            changed = len(labels)
+        else:
+            changed = assigner.assign(centers, sums)
+        moved = means.after(centers, assigner)
+        done += 1
+        is_strict = changed == 0
+        apart = moved.astype(np.float64) - centers
+        within = float(np.einsum("ij,ij->", apart, apart)) <= limits.tol
+        if is_strict and not apart.any():
+            break
+        centers = moved
+    else:
+        assigner.assign(centers, sums)
+    progress.update(limits.max_iter, limits.max_iter, "iterations")
+    return Fit(centers, assigner.nearest(centers), done, is_strict or within)
+
+
+def tolerance(columns: Columns, tol: float) -> float:
+    """Return what the squared movements of the centres are compared with.
+
+    As in scikit-learn, ``tol`` times the mean variance of the columns.
+    """
+    return tol * float(columns.variances.mean())

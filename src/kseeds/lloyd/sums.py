@@ -1,0 +1,170 @@
+"""Sums of the rows of clusters that are exact, so that they depend on no order.
+
+Every value is rounded to a whole multiple of a unit, a power of two, so large that no sum of all
+rows exceeds 2⁵³ units: such sums are exact in float64. What rounding leaves is treated likewise,
+with a smaller unit, once or twice more (*folds*). So sums are the same whatever the order of rows,
+threads and partitions, a row that leaves a cluster leaves no trace, and sums that follow the rows
+that change clusters never drift.
+
+The idea is that of J. Demmel and H. D. Nguyen, "Parallel reproducible summation", IEEE Transactions
+on Computers 64 (2015).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.runtime import compile_policy
+from kseeds.runtime.aligned import Reused
+from kseeds.runtime.threads import Workers, rows_for
+
+_SPARE_BITS = 30
+"""Digits kept beyond those of the largest value of a column, for clusters of small values."""
+_MOST_FOLDS = 8
+_ROWS = 4096
+"""Rows that plain NumPy moves at a time."""
+_PLAIN_NS, _COMPILED_NS, _ROW_NS = 12.0, 1.0, 10.0
+"""What moving a value costs, and a row."""
+
+Float64Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
+
+
+class ExactSums:
+    """Σ w·x and Σ w of every cluster, without rounding errors that depend on an order.
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, d)
+        The rows.
+    weights : ndarray of float64 or None
+        Their weights, less than 2.
+    largest : ndarray, shape (d,)
+        The largest absolute value of each column, or more.
+    n_clusters : int
+        How many clusters there are.
+    workers : Workers
+        Threads to use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds.lloyd.sums import ExactSums
+    >>> from kseeds.runtime.threads import Workers
+    >>> X = np.array([[0.1], [0.2], [5.0], [1e9]])
+    >>> sums = ExactSums(X, None, np.array([1e9]), 2, Workers(1))
+    >>> none, labels = np.full(4, -1, np.int32), np.array([0, 0, 1, 0], np.int32)
+    >>> sums.move(np.arange(4), none, labels)
+    >>> sums.move(np.array([3]), labels[[3]], np.array([1], np.int32))
+    >>> sums.totals()[0].tolist()
+    [[0.30000000000000004], [1000000005.0]]
+    """
+
+    def __init__(
+        self,
+        points: FloatArray,
+        weights: Float64Array | None,
+        largest: Float64Array,
+        n_clusters: int,
+        workers: Workers,
+    ) -> None:
+        self._points, self._workers = points, workers
+        self._weights = np.empty(0) if weights is None else weights
+        self.anchors = _anchors(points, weights, largest)
+        """Adding one of these, and taking it away, rounds a value of a column to its unit."""
+        folds, width = self.anchors.shape
+        self._sums = np.zeros((folds, n_clusters, width))
+        self._spaces = Reused(lambda: np.zeros_like(self._sums))
+
+    def move(self, rows: Rows, old: Labels, new: Labels) -> None:
+        """Move rows from their ``old`` clusters to ``new`` ones; those of -1 are none."""
+        values = len(rows) * self.anchors.size
+        plain = 1e-9 * _PLAIN_NS * values
+        compiled = 1e-9 * (_COMPILED_NS * values + _ROW_NS * len(rows))
+        dtype = self._points.dtype
+        if compile_policy.pays("lloyd_sums", dtype, plain, compiled):
+            with compile_policy.using("lloyd_sums", dtype):
+                self.move_compiled(rows, old, new)
+        else:
+            with compile_policy.in_place_of(["lloyd_sums"], dtype):
+                self._move_plainly(rows, old, new)
+
+    def move_compiled(self, rows: Rows, old: Labels, new: Labels) -> None:
+        """Do the same by compiled kernels."""
+        from kseeds.lloyd.sums_kernels import move_rows
+
+        def task(start: int, stop: int, sums: Float64Array) -> None:
+            move_rows(
+                self._points, self._weights, rows, old, new, start, stop, self.anchors,
+                np.empty(self.anchors.shape[1]), sums,
+            )  # fmt: skip
+
+        size = rows_for(_COMPILED_NS * self.anchors.size + _ROW_NS)
+        # Sums of its own for a thread cost as much as some rows for each cluster.
+        if len(rows) <= max(size, 2 * self._sums.shape[1]):
+            task(0, len(rows), self._sums)
+            return
+
+        def task_of_thread(start: int, stop: int) -> None:
+            with self._spaces.one() as sums:
+                task(start, stop, sums)
+
+        self._workers.over_blocks(task_of_thread, len(rows), size)
+        for sums in self._spaces.idle:
+            self._sums += sums
+            sums[:] = 0.0
+
+    def _move_plainly(self, rows: Rows, old: Labels, new: Labels) -> None:
+        _, k, width = self._sums.shape
+        for low in range(0, len(rows), _ROWS):
+            part = slice(low, low + _ROWS)
+            some, into, out_of = rows[part], new[part], old[part]
+            left = out_of >= 0
+            rest = self.contributions(some)
+            for fold, anchors in enumerate(self.anchors):
+                rounded = (rest + anchors) - anchors
+                rest -= rounded
+                for j in range(width):
+                    column = rounded[:, j]
+                    sums = np.bincount(into, column, k)
+                    if left.any():
+                        sums -= np.bincount(out_of[left], column[left], k)
+                    self._sums[fold, :, j] += sums
+
+    def contributions(self, rows: Rows) -> Float64Array:
+        """Return w·x of some rows, and w in a last column."""
+        found = np.ones((len(rows), self.anchors.shape[1]))
+        found[:, :-1] = self._points[rows]
+        if len(self._weights):
+            found *= self._weights[rows][:, None]
+        return found
+
+    def totals(self) -> tuple[Float64Array, Float64Array]:
+        """Return Σ w·x and Σ w of every cluster; the weight of an empty one is exactly 0."""
+        total = self._sums[-1].copy()
+        for fold in self._sums[-2::-1]:  # the small ones first
+            total += fold
+        return total[:, :-1], total[:, -1]
+
+
+def _anchors(
+    points: FloatArray, weights: Float64Array | None, largest: Float64Array
+) -> Float64Array:
+    """Return 1.5·2⁵² units for every fold and column; the last column is that of the weights."""
+    n, least = len(points), 1.0
+    exponents = np.frexp(np.append(largest, 1.0))[1]
+    if weights is not None:
+        least = float(weights[weights > 0.0].min())
+        exponents += 1  # weights are less than 2
+    bits = 51 - int(n).bit_length()
+    needed = np.finfo(points.dtype).nmant + 1 + _SPARE_BITS - math.frexp(least)[1]
+    folds = max(1, min(_MOST_FOLDS, -(-needed // bits)))
+    units = exponents - bits * np.arange(1, folds + 1)[:, None]
+    # A unit that is no normal number is of no use; columns of nothing but 0 have no exponent.
+    anchors: Float64Array = np.ldexp(1.5, np.clip(units, -1022, 900) + 52)
+    return anchors

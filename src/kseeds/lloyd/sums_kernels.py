@@ -1,0 +1,50 @@
+"""Rows moved between the exact sums of clusters; see `kseeds.lloyd.sums`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kseeds.runtime.compiler import inlined, kernel
+
+
+@inlined
+def move_row(
+    points: Any, weights: Any, i: int, old: int, new: int, anchors: Any, rest: Any, sums: Any
+) -> None:
+    """Move row i from cluster ``old``, unless that is negative, to cluster ``new``.
+
+    ``rest`` is a workspace of as many values as there are columns, and one.
+    """
+    d = points.shape[1]
+    weight = 1.0
+    if weights.shape[0] > 0:
+        weight = weights[i]
+    for j in range(d):
+        rest[j] = np.float64(points[i, j]) * weight
+    rest[d] = weight
+    for fold in range(anchors.shape[0]):
+        anchor, into = anchors[fold], sums[fold, new]
+        if old < 0:
+            for j in range(d + 1):
+                rounded = (rest[j] + anchor[j]) - anchor[j]
+                rest[j] -= rounded
+                into[j] += rounded
+        else:
+            out_of = sums[fold, old]
+            for j in range(d + 1):
+                rounded = (rest[j] + anchor[j]) - anchor[j]
+                rest[j] -= rounded
+                into[j] += rounded
+                out_of[j] -= rounded
+
+
+@kernel
+def move_rows(
+    points: Any, weights: Any, rows: Any, old: Any, new: Any, start: int, stop: int, anchors: Any,
+    rest: Any, sums: Any,
+) -> None:  # fmt: skip
+    """Move the rows from place ``start`` to ``stop`` of ``rows`` to other clusters."""
+    for s in range(start, stop):
+        move_row(points, weights, rows[s], old[s], new[s], anchors, rest, sums)
