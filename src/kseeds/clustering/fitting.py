@@ -61,7 +61,7 @@ class Fitting:
     progress : Progress
         Is told of every iteration.
     watch : callable, optional
-        Is given the assigner of every run and returns what is used in its place.
+        Is given the assigner of every run, and `limits`; returns what is used in its place.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Fitting:
         algorithm: str,
         limits: Limits,
         progress: Progress = SILENT,
-        watch: Callable[[Assigner], Assigner] | None = None,
+        watch: Callable[[Assigner, Limits], Assigner] | None = None,
     ) -> None:
         self._prepared, self._weights, self._workers = prepared, weights, workers
         self._n_clusters, self._progress, self._watch = n_clusters, progress, watch
@@ -91,7 +91,7 @@ class Fitting:
         sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
         means = Means(sums, weights, spherical=prepared.metric.is_embedded)
         assigner = BUILDERS[self.algorithm](self._job)
-        used = assigner if self._watch is None else self._watch(assigner)
+        used = assigner if self._watch is None else self._watch(assigner, self.limits)
         fit = iterate(used, sums, means, centers, self.limits, labels, self._progress)
         self.work.distances += assigner.counts.distances
         self.work.tree_nodes += assigner.counts.nodes
