@@ -1,6 +1,6 @@
-"""Fast seeds where scikit-learn's users are: its function, its estimators, and their ``init=``.
+"""k-means where scikit-learn's users are: its function, its estimators, and their ``init=``.
 
-Needs ``pip install 'kseeds[sklearn]'``. One line makes scikit-learn seed by kseeds:
+Needs ``pip install 'kseeds[sklearn]'``. One line makes scikit-learn use kseeds:
 
     kseeds.sklearn.patch_sklearn()
 """

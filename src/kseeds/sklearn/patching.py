@@ -134,20 +134,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def patch_sklearn() -> Patched:
-    """Make scikit-learn draw its k-means++ seeds by kseeds, from now on, in this process.
+    """Make scikit-learn fit ``KMeans``, and draw k-means++ seeds, by kseeds in this process.
 
     ``KMeans``, ``MiniBatchKMeans``, ``BisectingKMeans``, ``k_means``, ``kmeans_plusplus``, and
     mixtures with ``init_params="k-means++"`` draw from the same distribution as before, large
-    jobs faster, also where they were imported before. Truly sparse data, and more clusters than
-    rows of positive weight, are left to scikit-learn; the logger ``kseeds`` says so once, at level
-    INFO.
+    jobs faster, also where they were imported before. ``KMeans`` and ``k_means`` then iterate as
+    `kseeds.kmeans` does, from the same start to the same clusters; see `kseeds.sklearn.KMeans`.
+    Few seeds of sparse data, and more clusters than rows of positive weight, are left to
+    scikit-learn; the logger ``kseeds`` says so once, at level INFO.
 
     Calling it again changes nothing. Other processes have to call it, too.
 
     Returns
     -------
     Patched
-        The names that are seeded by kseeds now: a tuple, which prints as a sentence.
+        The names that use kseeds now: a tuple, which prints as a sentence.
 
     Examples
     --------
@@ -163,7 +164,7 @@ def patch_sklearn() -> Patched:
 
 
 def unpatch_sklearn() -> None:
-    """Undo `patch_sklearn`; scikit-learn draws its own seeds again.
+    """Undo `patch_sklearn`; scikit-learn is as it was.
 
     Within a ``with patched():`` block the patch stays until the end of the block.
 
@@ -179,7 +180,7 @@ def unpatch_sklearn() -> None:
 
 @contextmanager
 def patched() -> Iterator[Patched]:
-    """Make scikit-learn draw its k-means++ seeds by kseeds within a block, in all threads.
+    """Do what `patch_sklearn` does within a block, in all threads.
 
     Blocks may be nested, and overlap in several threads: the patch ends with the last of them,
     unless `patch_sklearn` was called.
@@ -187,7 +188,7 @@ def patched() -> Iterator[Patched]:
     Yields
     ------
     Patched
-        The names that are seeded by kseeds now.
+        The names that use kseeds now.
 
     Examples
     --------
