@@ -74,6 +74,11 @@ def warm_greedy() -> None:
     kseeds.warmup(*greedy_kernels(), dtype="float32")
 
 
+def warm_fits() -> None:
+    """Load all kernels that a fit may use."""
+    kseeds.warmup(dtype="float32")
+
+
 def naive_plusplus(X: Rows, k: int, seed: int) -> np.ndarray:
     """Draw k rows by k-means++ in one pass over the rows for every seed, on all cores.
 
