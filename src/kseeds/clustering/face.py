@@ -35,7 +35,7 @@ from kseeds.inputs import (
 from kseeds.inputs.arguments import known_random_state
 from kseeds.inputs.fingerprint import fingerprint_of
 from kseeds.inputs.problem import check_enough
-from kseeds.lloyd.choice import ALGORITHMS, BUILDERS, Job, choose
+from kseeds.lloyd.choice import ALGORITHMS, Job, build
 from kseeds.lloyd.columns import columns_of
 from kseeds.lloyd.iteration import Fit, Limits, Means, iterate, tolerance
 from kseeds.lloyd.sums import ExactSums
@@ -97,8 +97,10 @@ def kmeans(
         Threads to use; all cores by default.
     progress : bool or callable, default False
         True shows a bar on stderr; a function is called with (done, total) iterations.
-    algorithm : {"auto", "naive", "gemm"}
-        How nearest centres are found; never changes the result. "naive" is the plain oracle.
+    algorithm : {"auto", "naive", "tree", "bounds", "gemm"}
+        How nearest centres are found; never changes the result. "tree" is for few columns,
+        "bounds" for tens or hundreds, "gemm" compares all rows with all centres by matrix
+        products, and "naive" is the plain oracle.
 
     Returns
     -------
@@ -188,6 +190,7 @@ class _Run:
     fit: Fit
     finished: Finished
     seeding: Seeding | None
+    algorithm: str
 
     def is_better_than(self, other: _Run) -> bool:
         """Tell whether it has a lower inertia, and not just the same clusters in another order."""
@@ -214,8 +217,8 @@ class _Fitting:
     ) -> None:
         self._prepared, self._weights, self._workers = prepared, weights, workers
         self._n_clusters, self._progress = n_clusters, progress
-        self._job = Job(prepared.points, prepared.metric, workers, n_clusters)
-        self._algorithm = choose(self._job) if algorithm == "auto" else algorithm
+        self._job = Job(prepared.points, prepared.metric, workers, n_clusters, limits.max_iter)
+        self._algorithm = algorithm
         self._columns = columns_of(prepared.points, workers)
         self._limits = limits._replace(tol=tolerance(self._columns, limits.tol))
         self._work = Work(rows=len(prepared.points))
@@ -226,7 +229,7 @@ class _Fitting:
         points = prepared.points
         sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
         means = Means(sums, weights, spherical=prepared.metric.is_embedded)
-        assigner = BUILDERS[self._algorithm](self._job)
+        assigner = build(self._job, self._algorithm)
         fit = iterate(
             assigner, sums, means, centers, self._limits, self._known(seeding), self._progress
         )
@@ -236,7 +239,7 @@ class _Fitting:
         self._work.rounds += fit.n_iter
         exact, nearest = self._in_units(fit.centers), fit.nearest.copy()
         finished = in_user_units(nearest, exact, prepared, self._weights, self._workers)
-        return _Run(fit, finished, seeding)
+        return _Run(fit, finished, seeding, assigner.name)
 
     def _known(self, seeding: Seeding | None) -> npt.NDArray[np.int32] | None:
         """Return the labels that a seeding has, if it is one of these rows."""
@@ -263,7 +266,7 @@ class _Fitting:
             n_iter=run.fit.n_iter,
             converged=run.fit.converged,
             seeding=run.seeding,
-            algorithm=self._algorithm,
+            algorithm=run.algorithm,
             work=self._work,
             seconds=seconds,
         )
