@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from kseeds.distances.metrics import FloatArray, Metric
-from kseeds.distances.sparse_rows import is_sparse
+from kseeds.distances.metrics import Metric
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd import costs
 from kseeds.lloyd.base import Assigner
 from kseeds.nearest import choice as nearest
@@ -24,7 +24,7 @@ _BOUNDS_ROWS, _BOUNDS_CENTERS = 8192, 16
 class Job:
     """Rows that are to be clustered, in at most so many iterations."""
 
-    points: FloatArray
+    points: Points
     metric: Metric
     workers: Workers
     n_clusters: int
@@ -56,6 +56,8 @@ def _gemm(job: Job) -> Assigner:
 
 
 def _tree(job: Job) -> Assigner:
+    if is_sparse(job.points):
+        return _gemm(job)
     if job.points.shape[1] >= LANES:  # a tree over the points is for fewer columns
         return _bounds(job)
     from kseeds.lloyd.tree import TreeAssigner
@@ -64,6 +66,8 @@ def _tree(job: Job) -> Assigner:
 
 
 def _bounds(job: Job, *, is_forced: bool = True) -> Assigner:
+    if is_sparse(job.points):
+        return _gemm(job)
     from kseeds.lloyd.bounds import Bounds
 
     return Bounds(job.comparing, job.n_clusters, is_forced=is_forced)
