@@ -10,6 +10,7 @@ from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.distances.sparse_rows import is_sparse
 from kseeds.lloyd import costs
 from kseeds.lloyd.base import Anew, Assigner
+from kseeds.lloyd.small import Small, is_small
 from kseeds.nearest import choice as nearest
 from kseeds.nearest.costs import probe
 from kseeds.runtime import compile_policy
@@ -49,6 +50,8 @@ def _naive(job: Job) -> Assigner:
 
 
 def _gemm(job: Job) -> Anew:
+    if is_small(job.points, job.metric, job.n_clusters):
+        return Small(job.points)
     from kseeds.lloyd.by_strategy import ByStrategy
 
     plain = nearest.without_structure(job.comparing, job.iterations * job.n_clusters) == "plain"
@@ -97,7 +100,7 @@ def build(job: Job, algorithm: str) -> Assigner:
 
 def choose(job: Job) -> str:
     """Return the algorithm that is done first, kernels that must be compiled included."""
-    if is_sparse(job.points):
+    if is_sparse(job.points) or is_small(job.points, job.metric, job.n_clusters):
         return "gemm"
     plain = nearest.seconds(job.comparing, "plain")
     if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
