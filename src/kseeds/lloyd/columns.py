@@ -37,8 +37,7 @@ def columns_of(points: FloatArray, workers: Workers) -> Columns:
     --------
         >>> import numpy as np
         >>> from kseeds.lloyd.columns import columns_of
-        >>> from kseeds.runtime import compile_policy
-    from kseeds.runtime.threads import Workers
+    >>> from kseeds.runtime.threads import Workers
         >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
         >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
         ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
