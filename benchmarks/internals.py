@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,11 @@ def warm_lloyd() -> None:
     ours = [name for name in compile_policy.COMPILING if name.startswith("lloyd_")]
     assigning = ("brute", "gemm", "projected_tree", "projected_scan")
     kseeds.warmup(*ours, *assigning, dtype="float32")
+
+
+def warm_fits() -> None:
+    """Load all kernels that a fit may use."""
+    kseeds.warmup(dtype="float32")
 
 
 def naive_plusplus(X: Rows, k: int, seed: int) -> np.ndarray:
@@ -202,17 +207,25 @@ class Bench:
     The first of them serve as centres.
     """
 
-    def __init__(self, X: np.ndarray, metric: str = "euclidean") -> None:
+    def __init__(self, X: Any, metric: str = "euclidean") -> None:
         self.problem: Problem = prepare_problem(
             X, 1025, sample_weight=None, metric=metric, initial_centers=None, random_state=0,
             n_threads=1, progress=False,
         )[0]  # fmt: skip
-        self.points, self.n = self.problem.points, len(X)
+        self.points, self.n = self.problem.points, len(self.problem.points)
         self.rows = self.points, self.problem.metric
         self.workers = Workers(1)
         self.update = cache(self._update)
         self.lazy = cache(self._lazy)
         self.greedy = cache(self._greedy)
+
+    @cached_property
+    def sparse(self) -> Bench:
+        """The same rows with an eighth of their entries, as a sparse matrix."""
+        from scipy import sparse
+
+        few = np.where(np.abs(self.points) > 1.5, self.points, self.points.dtype.type(0.0))
+        return Bench(sparse.csr_array(few))
 
     def build(self, strategy: str, m: int) -> NearestUpdater:
         """Return a strategy that is ready to compare all rows with centres."""
@@ -266,7 +279,7 @@ class Bench:
         """Return nanoseconds of a greedy step, of 64, on a few rows."""
         return self._greedy_steps(strategy, self.points[:256])
 
-    def _greedy_steps(self, strategy: str, points: np.ndarray) -> float:
+    def _greedy_steps(self, strategy: str, points: Any) -> float:
         algorithm = "naive" if strategy == "naive" else "fast"
         options = {} if strategy == "naive" else {"strategy": strategy}
         problem = replace(self.problem, points=points, n_clusters=64)

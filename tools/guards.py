@@ -23,7 +23,7 @@ ALLOWED = {
     "runtime/compiler.py": {"numpy", "numba", "llvmlite"},
     "runtime/progress.py": {"rich"},
     "runtime/blas.py": {"threadpoolctl"},
-    "cli": {"numpy", "typer", "rich", "pyarrow", "matplotlib"},
+    "cli": {"numpy", "typer", "rich", "pyarrow", "matplotlib", "scipy"},
     "distributed": {"numpy", "dask", "pyspark", "pyarrow"},
     "dask.py": {"numpy", "dask"},
     "spark.py": {"numpy", "pyspark", "pandas"},

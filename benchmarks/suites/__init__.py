@@ -12,6 +12,7 @@ from benchmarks.suites import (
     peers,
     quality,
     scaling,
+    sparse,
     startup,
 )  # fmt: skip
 from benchmarks.suites.base import Suite
@@ -23,6 +24,7 @@ SUITES: dict[str, Suite] = {
     "greedy": greedy.SUITE,
     "fits": fits.SUITE,
     "lloyd": lloyd.SUITE,
+    "sparse": sparse.SUITE,
     "scaling": scaling.SUITE,
     "startup": startup.SUITE,
     "quality": quality.SUITE,

@@ -176,6 +176,18 @@ CALIBRATIONS: dict[str, Calibration] = {
         ("GREEDY_STEP",),
         lambda b, strategy=strategy, known=known: (b.greedy_step(strategy), known))
         for strategy, known in costs.GREEDY_STEP.items()},
+    **{f"sparse rows, {strategy}, 512 centres": Calibration(
+        constants, lambda b, strategy=strategy, model=model: (
+            b.sparse.update(strategy, 512)[1], model(b.sparse.points, 512)), MANY)
+        for strategy, constants, model in (
+            ("plain", ("SPARSE_PLAIN", "sparse_plain"), costs.sparse_plain),
+            ("inverted", ("SPARSE_ENTRY", "inverted"), costs.inverted))},
+    **{f"sparse rows, greedy, {strategy}": Calibration(
+        constants, lambda b, strategy=strategy, model=model: (
+            b.sparse.greedy(strategy), model(b.sparse.points, 6)), MANY)
+        for strategy, constants, model in (
+            ("plain", ("greedy_sparse_naive",), costs.greedy_sparse_naive),
+            ("scan", ("greedy_postings",), costs.greedy_postings))},
     "looking for structure": Calibration(
         ("PROBE", "probe"), lambda b: (b.probe(), costs.probe(b.points))),
 }

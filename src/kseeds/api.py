@@ -25,9 +25,10 @@ from kseeds.inputs import (
     prepare_problem,
     restored_on_error,
 )
+from kseeds.inputs.containers import to_array
 from kseeds.inputs.fingerprint import Fingerprint, fingerprint_of
 from kseeds.inputs.problem import UncheckedValuesError
-from kseeds.inputs.sparse import to_scipy
+from kseeds.inputs.sparse import form_of, from_dense, is_sparse_data, to_scipy
 from kseeds.laws import GREEDY, PARALLEL, PLUSPLUS, Law
 from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
@@ -58,7 +59,8 @@ def kmeans_plusplus(
     Parameters
     ----------
     X : array-like, shape (n, d)
-        One row per point: NumPy array, memory map, list, pandas or polars frame, Arrow table.
+        One row per point: NumPy array, memory map, list, pandas or polars frame, Arrow table; or a
+        sparse matrix of SciPy, which is not made dense (the centers are then CSR).
         float32 and float64 are computed in their own precision; float16, booleans and
         integers of at most 16 bits in float32; everything else in float64.
     n_clusters : int
@@ -320,14 +322,11 @@ def draw_rows(
     check_algorithm(law.function, algorithm, law.algorithms)
     check_options(law.function, algorithm, options, law.algorithms, law.options_of)
     method = law.method(algorithm)
+    if not method.takes_sparse and is_sparse_data(X):
+        X = to_array(X, "X")  # which refuses what would be too large
     problem, prepared, weights = prepare_problem(
         X, n_clusters, **arguments, check_values=not method.checks_values
     )
-    if is_sparse(problem.points) and not method.takes_sparse:
-        raise ValueError(
-            f"algorithm={algorithm!r} does not take sparse X; use algorithm='auto' or 'naive', or "
-            "pass X.toarray() if it fits in memory."
-        )
     if problem.metric.function is not None and not method.any_dissimilarity:
         raise ValueError(
             f"metric={problem.metric.name} is a function, which may break the triangle inequality "
@@ -351,7 +350,9 @@ def draw_rows(
 def _rows_of(X: Any, prepared: Prepared, indices: npt.NDArray[np.int64]) -> Any:
     """Return rows of the data as the user holds it: sparse if it is."""
     rows = prepared.values[indices]
-    return to_scipy(rows, like=X) if is_sparse(rows) else rows
+    if not is_sparse_data(X):
+        return rows
+    return to_scipy(rows if is_sparse(rows) else from_dense(rows), form_of(X))
 
 
 def _warn(problem: Problem, found: int, depth: int) -> None:

@@ -222,7 +222,7 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
 def _assign_block(
     number: int, block: Any, centers: Any, metric: str, dtype: np.dtype[Any]
 ) -> tuple[Any, Any]:
-    if len(block) == 0:
+    if block.shape[0] == 0:
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=dtype)
     try:
         labels, distances = assign_block(block, centers, metric)

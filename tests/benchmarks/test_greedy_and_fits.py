@@ -18,8 +18,8 @@ from tests.data import points_of
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(timing, "_REST", 0.0)
-    for suite in (greedy, fits):
-        monkeypatch.setattr(suite, "warm_greedy", lambda: None)
+    monkeypatch.setattr(greedy, "warm_greedy", lambda: None)
+    monkeypatch.setattr(fits, "warm_fits", lambda: None)
     monkeypatch.setattr(greedy, "in_fresh_process", lambda *_: 4000)
 
 

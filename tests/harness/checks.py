@@ -104,8 +104,9 @@ def check_seeding(
     if weights is not None:
         assert (weights[found.indices] > 0).all(), "a row of weight 0 was drawn"
     assert found.centers.dtype == X.dtype
-    np.testing.assert_array_equal(found.centers, X[found.indices])
-    centers = np.concatenate([initial, found.centers])
+    seeds = np.asarray(found)  # dense, whatever the data is
+    np.testing.assert_array_equal(seeds, X[found.indices])
+    centers = np.concatenate([initial, seeds])
     true = oracle.check_nearest(X, centers, metric, found.labels, found.distances)
     slack = oracle.slack(X, centers, metric)
     oracle.check_potential(found.potential, true, weights, slack)
@@ -133,7 +134,7 @@ def _check_warning(
     assert bool(seen) == (different < k), (
         f"{different} distinct points for {k} seeds, and {'a' if seen else 'no'} warning"
     )
-    first = found.centers[: min(k, different)]
+    first = np.asarray(found)[: min(k, different)]
     spread = oracle.distinct(np.concatenate([initial, first])) - known
     assert spread == len(first), "a point was drawn again while others were left"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from kseeds import (
     FewerDistinctPointsWarning,
@@ -22,6 +23,7 @@ from kseeds import (
     kmeans_plusplus,
 )
 from kseeds import laws as table
+from kseeds.distances.metrics import METRICS
 from kseeds.methods.greedy import fast as greedy
 from tests.harness import profiles
 from tests.harness.catalogue import STRATEGIES
@@ -171,11 +173,13 @@ class Case:
     input: Input
     metric: Any = "euclidean"
     dtype: type = np.float64
+    is_sparse: bool = False
 
     def __str__(self) -> str:
         metric = getattr(self.metric, "__name__", self.metric)
         options = [f"{name}={value}" for name, value in self.options.items()]
-        return ",".join([self.algorithm, *options, self.name, metric, self.dtype.__name__])
+        form = ["sparse"] if self.is_sparse else []
+        return ",".join([self.algorithm, *options, self.name, metric, self.dtype.__name__, *form])
 
     def law(self) -> Law:
         """Enumerate the law of the input."""
@@ -188,6 +192,8 @@ class Case:
         """Draw so many sequences of seeds from the package."""
         rows, function = self.input, METHODS[self.method].function
         X, weights = np.array(rows.points, dtype=self.dtype), np.array(rows.weights, dtype=float)
+        if self.is_sparse:
+            X = sparse.csr_array(X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewerDistinctPointsWarning)
             for t in range(how_many):
@@ -229,13 +235,40 @@ def _by_metrics() -> Iterator[tuple[Case, bool]]:
                     yield Case(name, algorithm, options, "globe", rows, squared_hop), short
 
 
+def _on_sparse_rows() -> Iterator[tuple[Case, bool]]:
+    """Yield whatever takes sparse rows on every input, and by every metric that they have."""
+    options_of = {
+        "lazy": ({"kernels": "plain"}, {"kernels": "compiled"}, {"refresh": "partial", "batch": 1}),
+        "fast": ({"strategy": "plain"}, {"strategy": "tree"}),
+    }
+    for name, law in zip(METHODS, (table.PLUSPLUS, table.GREEDY, table.PARALLEL), strict=True):
+        method = METHODS[name]
+        for algorithm in method.algorithms:
+            if not law.method(algorithm).takes_sparse:
+                continue
+            for options in options_of.get(algorithm, ({},)):
+                often = options in ({}, {"kernels": "compiled"}, {"strategy": "tree"})
+                for told, rows in method.inputs.items():
+                    short = often and told == method.telling
+                    yield Case(name, algorithm, options, told, rows, is_sparse=True), short
+                for metric in DISTANCES:
+                    if METRICS[metric].sparse:
+                        yield (
+                            Case(
+                                name, algorithm, options, "globe", method.any_metric, metric,
+                                np.float32, is_sparse=True,
+                            ),
+                            options == {"kernels": "compiled"} and metric != "euclidean",
+                        )  # fmt: skip
+
+
 def cases(short_draws: int, long_draws: int) -> Any:
     """Run a test with a ``case`` and its number of ``draws``: the long profile tries them all.
 
     A part of it has few draws for cases that the short one tries with many more.
     """
     params = []
-    for case, short in [*_on_inputs(), *_by_metrics()]:
+    for case, short in [*_on_inputs(), *_by_metrics(), *_on_sparse_rows()]:
         few = scaled(short_draws)
         many = few if short and profiles.SCALE < 1.0 else scaled(long_draws, least=few)
         label = f"{case.method}-{case}"

@@ -17,7 +17,7 @@ from kseeds.inputs.fingerprint_kernels import fingerprint_words
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import kernel
 from kseeds.runtime.threads import Workers
-from kseeds.simd import columns, interpreted, products, rows, tables, transposed
+from kseeds.simd import columns, interpreted, products, rows, runs, tables, transposed
 
 TERMS = ("square", "abs", "square_of_sum", "max_abs")
 WIDTHS = (1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 40, 64, 100)
@@ -51,6 +51,9 @@ KEEP_NEARER = compiled(tables.keep_nearer(), 4)
 KEEP_TWO_NEAREST = compiled(tables.keep_two_nearest(), 5)
 LARGEST_OF_LESSER = compiled(tables.largest_of_lesser(), 2)
 GROUP_MINIMA = compiled(columns.group_minima(), 7)
+ADD_RUNS = compiled(runs.add_runs(), 5)
+LEAST_GAP = compiled(runs.least_gap(), 2)
+GAPS_WITHIN = compiled(runs.gaps_within(), 4)
 
 
 def values(rng, shape, dtype, kind="random"):
@@ -71,6 +74,7 @@ def test_every_twin_is_compared_here():
         "column_sums", "box_sums", "compare_pair", "group_minima", "least_products",
         "products_within", "four_products", "transpose_block", "keep_nearer", "largest_of_lesser",
         "keep_two_nearest",
+        "add_runs", "least_gap", "gaps_within",
     }  # fmt: skip
 
 
@@ -323,3 +327,42 @@ def test_keep_two_nearest(dtype, kind):
         for one, other in zip(mine, twin, strict=True):
             np.testing.assert_array_equal(one, other)
         assert (mine[2] != second).any()
+
+
+@both_types
+@pytest.mark.parametrize("width", [COLUMNS, 5 * COLUMNS])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_add_runs(dtype, width, count):
+    """Fused multiply-adds round less often, so sums agree up to rounding."""
+    rng = np.random.default_rng(count)
+    table, factors = values(rng, (9, width), dtype), values(rng, 8, dtype)
+    which = rng.integers(0, 9, 8).astype(np.int32)
+    before = values(rng, width, dtype)
+    mine, twin, size = (
+        before.copy(),
+        before.copy(),
+        np.abs(before) + np.abs(factors[:count]) @ np.abs(table[which[:count]]),
+    )
+    ADD_RUNS(table, which, factors, count, mine)
+    interpreted.add_runs(table, which, factors, count, twin)
+    assert (np.abs(mine - twin) <= 4 * (count + 1) * np.finfo(dtype).eps * size).all()
+    assert count == 0 or not np.array_equal(
+        mine, values(np.random.default_rng(count), width, dtype)
+    )
+
+
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+def test_gaps(dtype, kind):
+    rng = np.random.default_rng(5)
+    a, b = values(rng, (2, 4 * LANES), dtype, kind)
+    a[-3:] = np.inf
+    least = LEAST_GAP(a, b)
+    assert least == interpreted.least_gap(a, b)
+    for most in (least, dtype(0.0), dtype(-np.inf), dtype(np.inf)):
+        for start in range(0, 4 * LANES, LANES):
+            mine = GAPS_WITHIN(a, b, start, most)
+            assert mine == interpreted.gaps_within(a, b, start, most)
+            bits = [bool(mine >> lane & 1) for lane in range(LANES)]
+            part = slice(start, start + LANES)
+            assert bits == (a[part] - b[part] <= most).tolist()

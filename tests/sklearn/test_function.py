@@ -12,9 +12,7 @@ import sklearn.cluster
 
 import kseeds
 from kseeds.sklearn import kmeans_plusplus
-from tests.sklearn.common import blobs, said
-
-__all__ = ["said"]
+from tests.sklearn.common import blobs
 
 X = blobs()
 
@@ -93,17 +91,24 @@ def test_weights_are_honoured():
         assert (weights[indices] == 1.0).all()
 
 
-def test_truly_sparse_data_is_left_to_scikit_learn(said):
+@pytest.mark.parametrize("trials", [None, 1])
+def test_truly_sparse_data_has_the_seeds_of_kseeds_in_an_array(trials):
     data = scipy.sparse.random(2_000, 300, 0.01, format="csr", random_state=0)
-    theirs = sklearn.cluster.kmeans_plusplus(data, 3, random_state=0)[1]
-    assert kmeans_plusplus(data, 3, random_state=0)[1].tolist() == theirs.tolist()
-    assert len(said()) == 1
+    centers, indices = kmeans_plusplus(data, 9, random_state=0, n_local_trials=trials)
+    expected = kseeds.greedy_kmeans_plusplus(
+        data, 9, n_local_trials=trials, random_state=np.random.RandomState(0)
+    )
+    assert indices.tolist() == expected.indices.tolist()
+    assert isinstance(centers, np.ndarray)
+    assert np.array_equal(centers, data[indices].toarray())
 
 
 def test_norms_are_not_needed():
     expected = kmeans_plusplus(X, 5, random_state=0)[1].tolist()
     norms = (X**2).sum(axis=1)
     assert kmeans_plusplus(X, 5, x_squared_norms=norms, random_state=0)[1].tolist() == expected
+    sparse = scipy.sparse.random(2_000, 300, 0.01, format="csr", random_state=0)
+    assert len(kmeans_plusplus(sparse, 5, x_squared_norms=np.ones(2_000))[1]) == 5
 
 
 @pytest.mark.parametrize(

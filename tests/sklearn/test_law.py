@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-from kseeds.sklearn import drawing, patched, small
+from kseeds.sklearn import drawing, patched, replacement, small
 from tests.harness.profiles import sizes
 from tests.methods.laws import REJECT, chi_square_p, greedy_law, plusplus_law
 
@@ -54,6 +55,28 @@ def test_the_function_follows_the_law(weights, trials, path, draws, seed_offset)
             )
             for _ in range(draws)
         ]  # fmt: skip
+    assert chi_square_p(law, seen) > REJECT
+
+
+@draws
+@pytest.mark.parametrize("trials", [None, 1])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_sparse_rows_follow_the_law(weights, trials, draws, seed_offset, monkeypatch):
+    monkeypatch.setattr(replacement, "dense_if_cheap", lambda X: X)
+    monkeypatch.setattr(replacement, "theirs_is_faster", lambda X, n_clusters: False)
+    law = greedy_law(POINTS, weights or [1.0] * len(POINTS), 3, n_local_trials=trials)
+    given = None if weights is None else np.array(weights)
+    state = np.random.RandomState(seed_offset % 2**31)
+    data = scipy.sparse.csr_array(np.array(POINTS))
+    with patched():
+        seen = [
+            tuple(
+                kmeans_plusplus(
+                    data, 3, sample_weight=given, random_state=state, n_local_trials=trials
+                )[1].tolist()
+            )
+            for _ in range(draws)
+        ]
     assert chi_square_p(law, seen) > REJECT
 
 

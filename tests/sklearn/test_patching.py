@@ -10,7 +10,14 @@ import pytest
 import scipy.sparse
 import sklearn.cluster
 import sklearn.mixture
-from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans, _kmeans, k_means
+from sklearn.cluster import (
+    BisectingKMeans,
+    KMeans,
+    MiniBatchKMeans,
+    _bisect_k_means,
+    _kmeans,
+    k_means,
+)
 from sklearn.cluster import kmeans_plusplus as imported_before
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
@@ -27,6 +34,8 @@ X = blobs()
 PLACES = [
     (_kmeans, "_kmeans_plusplus"), (_kmeans, "kmeans_plusplus"),
     (sklearn.cluster, "kmeans_plusplus"), (sklearn.mixture._base, "kmeans_plusplus"),
+    (KMeans, "fit"), (_kmeans, "_labels_inertia_threadpool_limit"),
+    (_bisect_k_means, "_labels_inertia_threadpool_limit"),
 ]  # fmt: skip
 BEFORE = [getattr(module, name) for module, name in PLACES]
 
@@ -231,7 +240,7 @@ def sparse_rows(share):
     return scipy.sparse.random(2_000, 300, share, format="csr", random_state=rng)
 
 
-def test_sparse_data_is_left_to_scikit_learn(draws, said):
+def test_few_seeds_of_sparse_data_are_left_to_scikit_learn(draws, said):
     data = sparse_rows(0.02)
     theirs = KMeans(3, random_state=0).fit(data).labels_
     with patched():
@@ -239,6 +248,20 @@ def test_sparse_data_is_left_to_scikit_learn(draws, said):
     assert not draws
     assert all(np.array_equal(labels, theirs) for labels in ours)
     assert sum("sparse data" in line for line in said()) == 1
+
+
+@pytest.mark.parametrize("container", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("user", [KMeans, MiniBatchKMeans])
+def test_many_seeds_of_sparse_data_are_drawn_by_kseeds(user, container, draws, said):
+    data = container(sparse_rows(0.02))
+    with patched():
+        models = [user(150, n_init=1, max_iter=2, random_state=0).fit(data) for _ in range(2)]
+        centers, indices = imported_before(data, 150, random_state=0)
+    assert len(draws) == 3
+    assert not any("leaves" in line for line in said())
+    assert np.array_equal(models[0].cluster_centers_, models[1].cluster_centers_)
+    assert np.array_equal(centers, data[indices].toarray())
+    assert len(set(indices.tolist())) == 150
 
 
 def test_data_that_is_sparse_in_name_only_has_the_seeds_of_an_array(draws):

@@ -17,8 +17,8 @@ from kseeds.cli.console import out as _out
 from kseeds.cli.console import printable as _printable
 from kseeds.cli.errors import reporting_errors, say
 from kseeds.cli.picture import check_picture, draw
-from kseeds.cli.reading import kind_of, read_rows
-from kseeds.cli.writing import check_names, check_target, row_column, write_seeds
+from kseeds.cli.reading import read_rows
+from kseeds.cli.writing import check_names, check_target, kinds_for, row_column, write_seeds
 from kseeds.results import Seeding
 
 app = typer.Typer(
@@ -122,7 +122,11 @@ def _compare(X: Any, k: int, random_state: int, all_algorithms: bool) -> Seeding
 @app.command()
 def seed(
     file: Annotated[
-        Path, typer.Argument(help="Rows to seed: .npy, .csv (UTF-8, commas) or .parquet.")
+        Path,
+        typer.Argument(
+            help="Rows to seed: .npy, .csv (UTF-8, commas), .parquet, or .npz as "
+            "scipy.sparse.save_npz writes it."
+        ),
     ],
     k: Annotated[int, typer.Option("-k", "--clusters", help="Number of seeds.")],
     output: Annotated[
@@ -130,9 +134,9 @@ def seed(
         typer.Option(
             "-o",
             "--output",
-            help="The output file: .npy, .csv or .parquet. The first column of a .csv or .parquet "
-            "file is row, the row number of each seed; it is called row_number if the data has a "
-            "column row.",
+            help="The output file: .npy, .csv or .parquet, or .npz for sparse rows. The first "
+            "column of a .csv or .parquet file is row, the row number of each seed; it is called "
+            "row_number if the data has a column row.",
         ),
     ] = None,
     indices: Annotated[
@@ -200,7 +204,7 @@ def seed(
             parameters[name] = given
     with reporting_errors():
         if output is not None:
-            check_target(output, file)
+            check_target(output, file, kinds=kinds_for(file))
         if indices is not None:
             check_target(indices, file, *([] if output is None else [output]))
         table = read_rows(file, weights, header)
@@ -230,7 +234,8 @@ def seed(
         if potential:
             value, seconds = _potential(seeding)
             summary.add_row("potential", f"{value:.6g}, in another {seconds:.3f} seconds")
-        saved = "not saved; add -o seeds.csv" if output is None else _printable(output)
+        example = "seeds.npz" if kinds_for(file) == (".npz",) else "seeds.csv"
+        saved = f"not saved; add -o {example}" if output is None else _printable(output)
         summary.add_row("written to", saved)
         summary.add_row("row numbers", _where_row_numbers(table.columns, output, indices))
         _out.print(summary)
@@ -266,7 +271,7 @@ def warmup(
 def _where_row_numbers(columns: list[str], output: Path | None, indices: Path | None) -> str:
     """Return where the row numbers were written."""
     places = []
-    if output is not None and kind_of(output) != ".npy":
+    if output is not None and output.suffix.lower() in (".csv", ".parquet"):
         places.append(f"column {row_column(columns)}")
     if indices is not None:
         places.append(_printable(indices))

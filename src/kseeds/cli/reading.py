@@ -1,4 +1,4 @@
-"""Reading of .npy, .csv and .parquet files; nothing is ever unpickled."""
+"""Reading of .npy, .npz, .csv and .parquet files; nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kseeds.cli import sparse_files
 from kseeds.cli.csv_files import read_csv
 from kseeds.cli.errors import reason, shortened
 
@@ -21,12 +22,12 @@ class Rows:
 
     Attributes
     ----------
-    values : ndarray or Arrow table
+    values : ndarray, Arrow table or sparse matrix
         The coordinates: every column but the weights.
     weights : Arrow column or None
         The column of weights, if one was named.
     columns : list of str
-        The names of the coordinates; a name may appear twice.
+        The names of the coordinates; a name may appear twice. None of a sparse matrix.
     notes : list of str
         Notes for the user on how the file was read.
     """
@@ -41,9 +42,8 @@ def kind_of(path: Path, kinds: tuple[str, ...] = KINDS) -> str:
     """Return the ending of a path, if it is one of ``kinds``."""
     kind = path.suffix.lower()
     if kind not in kinds:
-        raise ValueError(
-            f"{path} has the ending {kind or 'none'!r}; use one of {', '.join(kinds)}."
-        )
+        known = kinds[0] if len(kinds) == 1 else f"one of {', '.join(kinds)}"
+        raise ValueError(f"{path} has the ending {kind or 'none'!r}; use {known}.")
     return kind
 
 
@@ -53,22 +53,25 @@ def read_rows(path: Path, weights: str | None = None, header: bool | None = None
     Parameters
     ----------
     path : Path
-        A .npy, .csv or .parquet file, or a folder of .parquet files.
+        A .npy, .npz, .csv or .parquet file, or a folder of .parquet files.
     weights : str, optional
         The name of the column that holds the weights.
     header : bool, optional
         Whether the first line of a .csv file is a header; by default decided by its contents.
     """
-    if path.suffix.lower() == ".npz":
-        raise ValueError(f"{path} {_ARCHIVE}")
-    kind = kind_of(path)
+    kind = kind_of(path, (*KINDS, sparse_files.KIND))
     if header is not None and kind != ".csv":
         raise ValueError(f"--header and --no-header are for .csv files; leave them out for {path}.")
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise ValueError(f"{path} is not a regular file; save the rows to one first.")
+        if kind in (".npy", sparse_files.KIND):
+            _refuse_names(path, weights)
+        if kind == sparse_files.KIND:
+            matrix = sparse_files.read_sparse(path)
+            return Rows(matrix, None, [], [])
         if kind == ".npy":
-            return _read_npy(path, weights)
+            return _read_npy(path)
         table, notes = read_csv(path, header) if kind == ".csv" else _read_parquet(path)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {reason(error)}.") from error
@@ -85,12 +88,15 @@ def read_rows(path: Path, weights: str | None = None, header: bool | None = None
     return Rows(table, column, list(table.column_names), notes)
 
 
-def _read_npy(path: Path, weights: str | None) -> Rows:
-    """Memory-map an array; not with np.load, which also opens archives and pickles."""
+def _refuse_names(path: Path, weights: str | None) -> None:
     if weights is not None:
         raise ValueError(
             f"--weights {weights} names a column, but {path} has none; use .csv or .parquet."
         )
+
+
+def _read_npy(path: Path) -> Rows:
+    """Memory-map an array; not with np.load, which also opens archives and pickles."""
     with open(path, "rb") as file:
         start = file.read(6)
     if not start:

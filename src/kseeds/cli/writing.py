@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from kseeds.cli import sparse_files
 from kseeds.cli.errors import reason
 from kseeds.cli.reading import KINDS, kind_of
 from kseeds.results import Clustering, Seeding
@@ -48,8 +49,15 @@ def check_target(path: Path, *others: Path, kinds: tuple[str, ...] = KINDS) -> N
         import pyarrow  # noqa: F401  (fails before the work if missing)
 
 
+def kinds_for(source: Path) -> tuple[str, ...]:
+    """Return the kinds of files that rows of a file can be written to: sparse ones to .npz."""
+    return (sparse_files.KIND,) if source.suffix.lower() == sparse_files.KIND else KINDS
+
+
 def check_names(path: Path, source: Path, columns: list[str]) -> None:
     """Reject column names that a file of this kind cannot have."""
+    if not columns:  # sparse
+        return
     twice = [name for name, count in Counter(columns).items() if count > 1]
     if twice and kind_of(path) == ".parquet":
         raise ValueError(
@@ -89,7 +97,10 @@ def write_seeds(
     with contextlib.ExitStack() as stack:
         if output is not None:
             file = stack.enter_context(replacing(output))
-            if kind_of(output) == ".npy":
+            kind = kind_of(output, (*KINDS, sparse_files.KIND))
+            if kind == sparse_files.KIND:
+                sparse_files.write_sparse(file, seeding.centers)
+            elif kind == ".npy":
                 np.save(file, seeding.centers, allow_pickle=False)
             else:
                 coordinates = [seeding.centers[:, c] for c in range(len(columns))]

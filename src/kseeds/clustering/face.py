@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from kseeds.clustering.checks import (
     check_tolerance,
     refuse_sparse,
 )
-from kseeds.distances.metrics import FloatArray
+from kseeds.clustering.fitting import Fitting, Run
 from kseeds.inputs import (
     Prepared,
     Weights,
@@ -35,13 +34,10 @@ from kseeds.inputs import (
 from kseeds.inputs.arguments import known_random_state
 from kseeds.inputs.fingerprint import fingerprint_of
 from kseeds.inputs.problem import check_enough
-from kseeds.lloyd.choice import ALGORITHMS, Job, build
-from kseeds.lloyd.columns import columns_of
-from kseeds.lloyd.iteration import Fit, Limits, Means, iterate, tolerance
-from kseeds.lloyd.sums import ExactSums
-from kseeds.nearest.finish import in_user_units
-from kseeds.results import Clustering, Finished, Seeding, Work
-from kseeds.runtime.progress import Progress, progress_for
+from kseeds.lloyd.choice import ALGORITHMS
+from kseeds.lloyd.iteration import Limits
+from kseeds.results import Clustering, Seeding
+from kseeds.runtime.progress import progress_for
 from kseeds.runtime.threads import Workers
 
 
@@ -141,8 +137,8 @@ def kmeans(
     weights = check_weights(sample_weight, n)
     check_enough(k, n, weights.positive)
     with Workers(threads) as workers, restored_on_error(random_state), closing(shown):
-        fitting = _Fitting(prepared, weights, workers, k, algorithm, Limits(most, limit), shown)
-        best: _Run | None = None
+        fitting = Fitting(prepared, weights, workers, k, algorithm, Limits(most, limit), shown)
+        best: tuple[Run, Seeding | None] | None = None
         for number in range(runs if is_drawn else 1):
             seeding = start if isinstance(start, Seeding) else None
             if is_drawn:
@@ -150,11 +146,11 @@ def kmeans(
                     start, prepared, k, weights, _state_of_run(state, number), threads, progress
                 )
                 given, _ = prepare_like(prepared, seeding.centers, name="init")
-            run = fitting.run(given, seeding)
-            if best is None or run.is_better_than(best):
-                best = run
+            run = fitting.run(given, _known(seeding, prepared, workers))
+            if best is None or run.is_better_than(best[0]):
+                best = run, seeding
         assert best is not None  # at least one run
-        return fitting.wrapped(best, time.perf_counter() - started)
+        return _wrapped(fitting, *best, time.perf_counter() - started)
 
 
 def _seeds(
@@ -185,88 +181,27 @@ def _state_of_run(state: Any, number: int) -> Any:
     return np.random.SeedSequence(int(state), spawn_key=(number,))
 
 
-@dataclass(frozen=True)
-class _Run:
-    fit: Fit
-    finished: Finished
-    seeding: Seeding | None
-    algorithm: str
-
-    def is_better_than(self, other: _Run) -> bool:
-        """Tell whether it has a lower inertia, and not just the same clusters in another order."""
-        if not self.finished[2] < other.finished[2]:
-            return False
-        ours, theirs = self.finished[0], other.finished[0]
-        renamed = np.zeros(int(theirs.max()) + 1, dtype=np.int32)
-        renamed[theirs] = ours
-        return not np.array_equal(renamed[theirs], ours)
+def _known(
+    seeding: Seeding | None, prepared: Prepared, workers: Workers
+) -> npt.NDArray[np.int32] | None:
+    """Return the labels that a seeding has, if it is one of these rows."""
+    if seeding is None:
+        return None
+    return seeding.known_labels(
+        prepared.metric.given, lambda: fingerprint_of(prepared.values, workers)
+    )
 
 
-class _Fitting:
-    """What all runs share: the rows, what is known of them, and what is built over them."""
-
-    def __init__(
-        self,
-        prepared: Prepared,
-        weights: Weights,
-        workers: Workers,
-        n_clusters: int,
-        algorithm: str,
-        limits: Limits,
-        progress: Progress,
-    ) -> None:
-        self._prepared, self._weights, self._workers = prepared, weights, workers
-        self._n_clusters, self._progress = n_clusters, progress
-        self._job = Job(prepared.points, prepared.metric, workers, n_clusters, limits.max_iter)
-        self._algorithm = algorithm
-        self._columns = columns_of(prepared.points, workers)
-        self._limits = limits._replace(tol=tolerance(self._columns, limits.tol))
-        self._work = Work(rows=len(prepared.points))
-
-    def run(self, centers: FloatArray, seeding: Seeding | None) -> _Run:
-        """Iterate from these centres."""
-        prepared, weights = self._prepared, self._weights.scaled
-        points = prepared.points
-        sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
-        means = Means(sums, weights, spherical=prepared.metric.is_embedded)
-        assigner = build(self._job, self._algorithm)
-        fit = iterate(
-            assigner, sums, means, centers, self._limits, self._known(seeding), self._progress
-        )
-        self._work.distances += assigner.counts.distances
-        self._work.tree_nodes += assigner.counts.nodes
-        self._work.rows_skipped += assigner.skipped
-        self._work.rounds += fit.n_iter
-        exact, nearest = self._in_units(fit.centers), fit.nearest.copy()
-        finished = in_user_units(nearest, exact, prepared, self._weights, self._workers)
-        return _Run(fit, finished, seeding, assigner.name)
-
-    def _known(self, seeding: Seeding | None) -> npt.NDArray[np.int32] | None:
-        """Return the labels that a seeding has, if it is one of these rows."""
-        if seeding is None:
-            return None
-        prepared = self._prepared
-        return seeding.known_labels(
-            prepared.metric.given, lambda: fingerprint_of(prepared.values, self._workers)
-        )
-
-    def _in_units(self, centers: FloatArray) -> FloatArray:
-        """Return centres in the user's units."""
-        metric = self._prepared.metric
-        return centers if metric.is_embedded else centers * centers.dtype.type(metric.scale)
-
-    def wrapped(self, run: _Run, seconds: float) -> Clustering:
-        """Return the result of a run."""
-        labels, distances, inertia = run.finished
-        return Clustering(
-            centers=self._in_units(run.fit.centers),
-            labels=labels,
-            distances=distances,
-            inertia=inertia,
-            n_iter=run.fit.n_iter,
-            converged=run.fit.converged,
-            seeding=run.seeding,
-            algorithm=run.algorithm,
-            work=self._work,
-            seconds=seconds,
-        )
+def _wrapped(fitting: Fitting, run: Run, seeding: Seeding | None, seconds: float) -> Clustering:
+    return Clustering(
+        centers=run.centers,
+        labels=run.labels,
+        distances=run.distances,
+        inertia=run.inertia,
+        n_iter=run.n_iter,
+        converged=run.converged,
+        seeding=seeding,
+        algorithm=run.algorithm,
+        work=fitting.work,
+        seconds=seconds,
+    )

@@ -9,7 +9,8 @@ rounded, and the distances are those of dense rows.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +38,12 @@ def squared_distances(points: SparseRows, center: SparseRows, kind: Kind) -> Flo
             dots = part.sums(part.entries.astype(np.float64) * looked_up.values(part.columns))
         else:
             dots = _dots_of_pairs(part, mine)
-        which = np.zeros(len(part), dtype=np.int64) if alone else np.arange(len(part))
-        rows = np.arange(len(part))
-        out[start:stop] = _from_dots(dots, part, rows, mine, which, kind)
+        norms = part.norms + mine.norms
+
+        def pairs(at: IndexArray) -> tuple[IndexArray, IndexArray]:
+            return at, np.zeros_like(at) if alone else at
+
+        out[start:stop] = _from_dots(dots, norms, part, mine, pairs, kind)
     return out
 
 
@@ -52,11 +56,15 @@ class Table:
 
     def of(self, points: SparseRows) -> FloatArray:
         """Return the distances of a few rows, one row of the table each."""
-        n, m = len(points), len(self._centers)
+        centers, shape = self._centers, (len(points), len(self._centers))
         # Row by row SciPy adds the products in the order of the columns, as `SparseRows.sums` does.
         dots = (_in_double(points) @ self._transposed).toarray().reshape(-1)
-        rows, which = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
-        return _from_dots(dots, points, rows, self._centers, which, self._kind).reshape(n, m)
+        norms = np.add.outer(points.norms, centers.norms).reshape(-1)
+
+        def pairs(at: IndexArray) -> tuple[IndexArray, IndexArray]:
+            return np.divmod(at, shape[1])
+
+        return _from_dots(dots, norms, points, centers, pairs, self._kind).reshape(shape)
 
 
 def products_between(points: SparseRows, centers: SparseRows, first: IndexArray) -> int:
@@ -111,27 +119,33 @@ def _dots_of_pairs(points: SparseRows, centers: SparseRows) -> Float64Array:
     return points.sums(points.entries.astype(np.float64) * values)
 
 
+Pairs: TypeAlias = Callable[[IndexArray], tuple[IndexArray, IndexArray]]
+"""Returns the rows and the centres of some pairs, given by number."""
+
+
 def _from_dots(
     dots: Float64Array,
+    norms: Float64Array,
     points: SparseRows,
-    rows: IndexArray,
     centers: SparseRows,
-    which: IndexArray,
+    pairs: Pairs,
     kind: Kind,
 ) -> FloatArray:
-    """Return the squared distances of pairs of a row and a centre, given their products."""
-    norms = points.norms[rows] + centers.norms[which]
+    """Return the squared distances of pairs, given x·c and |x|² + |c|² of each."""
     squared = norms - 2.0 * dots
-    _differ(squared, norms, points, rows, centers, which, -1.0)
+    near = np.flatnonzero(squared < NEAR * norms)
+    squared[near] = _differ(points, centers, *pairs(near), -1.0)
     if kind is Family.EUCLIDEAN:
         return squared.astype(points.dtype)
     # On the unit sphere: see `kseeds.distances.reference`.
     snap = (SAME_DIRECTION * np.finfo(points.dtype).eps) ** 2
-    far = squared > 2.0
-    arc = arc_of(np.where(far, 0.0, squared))
-    if far.any():
+    is_far = squared > 2.0
+    arc = arc_of(np.where(is_far, 0.0, squared))
+    far = np.flatnonzero(is_far)
+    if len(far):
         opposite = norms[far] + 2.0 * dots[far]
-        _differ(opposite, norms[far], points, rows[far], centers, which[far], 1.0)
+        near = np.flatnonzero(opposite < NEAR * norms[far])
+        opposite[near] = _differ(points, centers, *pairs(far[near]), 1.0)
         arc[far] = np.pi - arc_of(opposite)
     arc[squared <= snap] = 0.0
     arcs: FloatArray = (arc * arc).astype(points.dtype)
@@ -139,24 +153,18 @@ def _from_dots(
 
 
 def _differ(
-    squared: Float64Array,
-    norms: Float64Array,
-    points: SparseRows,
-    rows: IndexArray,
-    centers: SparseRows,
-    which: IndexArray,
-    sign: float,
-) -> None:
-    """Compute |x + sign·c|² entry by entry where it is small beside |x|² + |c|²."""
-    near = np.flatnonzero(squared < NEAR * norms)
-    if len(near) == 0:
-        return
-    a, b = rows[near], which[near]
-    counts = np.diff(points.indptr)[a] + np.diff(centers.indptr)[b]
+    points: SparseRows, centers: SparseRows, rows: IndexArray, which: IndexArray, sign: float
+) -> Float64Array:
+    """Return |x + sign·c|² of pairs of a row and a centre, entry by entry."""
+    squared = np.empty(len(rows))
+    if len(rows) == 0:
+        return squared
+    counts = np.diff(points.indptr)[rows] + np.diff(centers.indptr)[which]
     part = np.cumsum(counts) // BLOCK_ENTRIES
-    for block in np.split(np.arange(len(near)), np.flatnonzero(np.diff(part)) + 1):
-        pairs, entries = differences(points[a[block]], centers[b[block]], sign)
-        squared[near[block]] = np.bincount(pairs, entries * entries, minlength=len(block))
+    for block in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(part)) + 1):
+        numbers, entries = differences(points[rows[block]], centers[which[block]], sign)
+        squared[block] = np.bincount(numbers, entries * entries, minlength=len(block))
+    return squared
 
 
 def differences(

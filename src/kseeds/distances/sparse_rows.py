@@ -169,6 +169,12 @@ class SparseRows:
         """Return rows with other entries, in the places of `entries`."""
         return SparseRows(data, self.columns, self.indptr - self.indptr[0], self.shape[1])
 
+    def astype(self, dtype: Any) -> SparseRows:
+        """Return the rows in another precision; themselves if they have it."""
+        if self.dtype == dtype:
+            return self
+        return self.with_entries(self.entries.astype(dtype)).without_zeros()
+
     def without_zeros(self) -> SparseRows:
         """Return the same rows with only those entries that are not 0."""
         keep = self.entries != 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kseeds.distances.metrics import definition_of
+from kseeds.distances.sparse_rows import Points, SparseRows, is_sparse
 from kseeds.inputs.containers import to_array
 from kseeds.inputs.finite import cast
 from kseeds.inputs.points import check_values, two_dimensional
+from kseeds.inputs.sparse import cast_entries, from_dense, is_sparse_data, sparse_rows
 
 
 def check_centers(
@@ -20,8 +22,8 @@ def check_centers(
     dtype: np.dtype[Any] | None = None,
     *,
     allow_empty: bool = False,
-) -> npt.NDArray[Any]:
-    """Return centres as an array, in the precision of the data if that is known.
+) -> Points:
+    """Return centres as they are, in the precision of the data if that is known.
 
     Parameters
     ----------
@@ -38,7 +40,13 @@ def check_centers(
     allow_empty : bool
         Whether m may be 0.
     """
-    values = two_dimensional(to_array(centers, name), name, allow_empty=True)
+    values: Points
+    if isinstance(centers, SparseRows):  # checked before
+        values = centers
+    elif is_sparse_data(centers):
+        values = sparse_rows(centers, name, allow_empty=True)
+    else:
+        values = two_dimensional(to_array(centers, name), name, allow_empty=True)
     if len(values) == 0 and not allow_empty:
         raise ValueError(f"{name} is empty; pass at least one centre.")
     if columns is not None and values.shape[1] != columns:
@@ -52,7 +60,17 @@ def check_centers(
         if precision == np.float32
         else "divide the data and the centres by a common factor"
     )
-    values = cast(values, precision, name, f"the {precision} of the data", remedy, centers)
-    if len(values):
+    if is_sparse(values):
+        values = cast_entries(values, precision, name, f"the {precision} of the data", remedy)
+    else:
+        values = cast(values, precision, name, f"the {precision} of the data", remedy, centers)
+    if len(values) and (not is_sparse(values) or definition_of(metric).sparse):
         check_values(values, metric, name)
     return values
+
+
+def in_form(centers: Points, form: str) -> Points:
+    """Return centres sparse if the data has a sparse ``form``, else dense."""
+    if is_sparse(centers):
+        return centers if form else centers.toarray()
+    return from_dense(centers) if form else centers

@@ -53,7 +53,7 @@ def rows_of(X: Any, sample_weight: Any = None) -> DaskRows:
         _numbers(declared[column], "sample_weight")
         declared = declared.drop(columns=column)
     declared = two_dimensional(to_array(declared, "X"), "X", allow_empty=True)
-    if is_array:
+    if is_array and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     blocks = list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
     if sample_weight is None or column is not None:

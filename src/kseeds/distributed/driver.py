@@ -32,13 +32,15 @@ import numpy.typing as npt
 
 from kseeds.distances import metrics
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_rows import Points, is_sparse, stacked
 from kseeds.distances.underflow import least_mass_for
 from kseeds.distributed import partition
-from kseeds.distributed.centers import check_centers
+from kseeds.distributed.centers import check_centers, in_form
 from kseeds.distributed.partition import Picked, Plan, Rows
 from kseeds.distributed.reduction import best_candidate, reduce_candidates
 from kseeds.inputs.points import check_units
 from kseeds.inputs.problem import check_enough
+from kseeds.inputs.sparse import from_dense
 from kseeds.inputs.weights import weight_scale
 from kseeds.methods.completion import draw_by_small_masses
 from kseeds.methods.parallel.schedule import Schedule
@@ -84,7 +86,7 @@ class Seeds:
     """The rows and values of the seeds, how many are distinct points, and the work."""
 
     indices: Rows
-    values: npt.NDArray[Any]
+    values: Points
     distinct: int
     work: Work
 
@@ -125,7 +127,13 @@ class Driver:
             check_enough(request.n_clusters, n, sum(found.positive for found in surveys))
         self.work.rows = n
         dtype = np.result_type(*(found.dtype for found in filled))
-        self.values = self.centers = np.empty((0, filled[0].columns), dtype=dtype)
+        forms = {found.form for found in filled}
+        if "" in forms and len(forms) > 1:
+            raise ValueError(
+                "X has sparse partitions and dense ones; make all of them sparse, or none."
+            )
+        self.form = max(forms)
+        self.values = self.centers = _no_rows(filled[0].columns, dtype, self.form)
         if plan is None:
             largest = max(found.largest for found in filled)
             starts = np.cumsum([0] + [found.rows for found in surveys])[:-1]
@@ -146,11 +154,13 @@ class Driver:
         """Return the plan for surveyed partitions; check the initial centres."""
         request, empty = self.request, self.values
         if request.initial is not None:
-            self.values = check_centers(
+            checked = check_centers(
                 request.initial, "initial_centers", request.metric, empty.shape[1], empty.dtype,
                 allow_empty=True,
             )  # fmt: skip
-        of_centers = float(np.abs(self.values).max(initial=0.0))
+            self.values = in_form(checked, self.form)
+        values = self.values.entries if is_sparse(self.values) else self.values
+        of_centers = float(np.abs(values).max(initial=0.0))
         check_units(empty.dtype, largest, of_centers, "initial_centers")
         metric, factor = metrics.bind(request.metric, empty, max(largest, of_centers))
         self.centers = metrics.prepare(metric.given, self.values, factor)
@@ -165,12 +175,12 @@ class Driver:
         self.work.bytes_back += sum(_size_of(reply) for reply in replies)
         return replies
 
-    def add(self, values: npt.NDArray[Any]) -> None:
+    def add(self, values: Points) -> None:
         """Add centres; the next `update` compares the rows with them."""
         if len(values) == 0:
             return
-        self.values = np.concatenate([self.values, values.astype(self.values.dtype)])
-        self.centers = np.concatenate([self.centers, self.plan.points(values)])
+        self.values = stacked([self.values, values.astype(self.values.dtype)])
+        self.centers = stacked([self.centers, self.plan.points(values)])
 
     def update(self, own: Rows) -> float:
         """Compare all rows with the centres added since the last update; return Σ w·α².
@@ -212,11 +222,16 @@ def _size_of(message: Any) -> int:
         return 0
 
 
+def _no_rows(columns: int, dtype: np.dtype[Any], form: str) -> Points:
+    rows = np.empty((0, columns), dtype=dtype)
+    return from_dense(rows) if form else rows
+
+
 def _concatenated(picked: list[Picked]) -> Picked:
     filled = [part for part in picked if len(part.rows)] or picked[:1]
     return Picked(
         np.concatenate([part.rows for part in filled]),
-        np.concatenate([part.values for part in filled]),
+        stacked([part.values for part in filled]),
         np.concatenate([part.scores for part in filled]),
     )
 
@@ -263,9 +278,7 @@ def kmeans_parallel(driver: Driver, schedule: Schedule) -> Seeds:
     return found
 
 
-def _complete_by_plusplus(
-    driver: Driver, m: int, rows: Rows, values: npt.NDArray[Any], trials: int
-) -> Seeds:
+def _complete_by_plusplus(driver: Driver, m: int, rows: Rows, values: Points, trials: int) -> Seeds:
     """Continue with k-means++ over all rows: there were too few distinct candidates."""
     driver.values, driver.centers = driver.values[:m], driver.centers[:m]
     driver.n_compared = 0
@@ -279,7 +292,7 @@ def _complete_by_plusplus(
     return replace(
         found,
         indices=np.concatenate([rows, found.indices]),
-        values=np.concatenate([values, found.values]),
+        values=stacked([values, found.values]),
         distinct=found.distinct + len(rows),
     )
 
@@ -372,7 +385,7 @@ def _draw_by_small_masses(driver: Driver, missing: int, trials: int) -> Rows:
 
 
 def _fill(
-    driver: Driver, found: Rows, values: npt.NDArray[Any], k: int, before: Rows
+    driver: Driver, found: Rows, values: Points, k: int, before: Rows
 ) -> tuple[Rows, npt.NDArray[Any]]:
     """Add rows drawn by weight without replacement, since all rows coincide with centres."""
     missing = k - len(found)
@@ -382,5 +395,5 @@ def _fill(
     at = np.lexsort((first.rows, first.scores))[:missing]
     return (
         np.concatenate([found, first.rows[at]]),
-        np.concatenate([values, first.values[at].astype(values.dtype)]),
+        stacked([values, first.values[at].astype(values.dtype)]),
     )

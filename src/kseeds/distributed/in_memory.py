@@ -6,6 +6,7 @@ same random state and rows, if sums are exact. See `kseeds.distributed.driver`.
 
 from __future__ import annotations
 
+from kseeds.distances.sparse_rows import is_sparse
 from kseeds.distributed.driver import Driver, Request, kmeans_plusplus
 from kseeds.distributed.local_backend import LocalBackend
 from kseeds.distributed.partition import Part, Plan
@@ -23,9 +24,18 @@ def draw(problem: Problem) -> Draw:
         problem.metric, 1.0, problem.points.dtype, 1.0, problem.stream, (0,),
         prepared=True, n_threads=problem.n_threads,
     )  # fmt: skip
-    backend = LocalBackend([Part(0, problem.points, problem.weights)])
+    backend = LocalBackend(
+        [
+            Part(
+                0,
+                problem.points,
+                problem.weights,
+                form="array" if is_sparse(problem.points) else "",
+            )
+        ]
+    )
     found = kmeans_plusplus(Driver(backend, request, plan))
     return Draw(found.indices[: found.distinct], found.work)
 
 
-METHOD = Method(draw)
+METHOD = Method(draw, takes_sparse=True)

@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import metrics, underflow
-from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.metrics import Metric
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.places import column_labels
 from kseeds.inputs.points import check_values, two_dimensional
+from kseeds.inputs.sparse import form_of, is_sparse_data, sparse_rows
 from kseeds.inputs.weights import find_bad_weight, weight_scale
 from kseeds.methods.parallel.schedule import share_of
 from kseeds.nearest.choice import Job
@@ -33,13 +35,17 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of a partition and their column names, or the error that makes them unusable."""
+    """The rows of a partition and their column names, or the error that makes them unusable.
+
+    ``form`` is which of SciPy's forms sparse rows had; empty for dense ones.
+    """
 
     number: int
-    values: npt.NDArray[Any]
+    values: Points
     weights: npt.NDArray[np.float64] | None = None
     error: str | None = None
     labels: list[Any] | None = None
+    form: str = ""
 
     @classmethod
     def of(
@@ -53,7 +59,12 @@ class Part:
         try:
             if isinstance(weights, str):
                 block, weights = block.drop(columns=weights), block[weights]
-            values = two_dimensional(to_array(block, "X"), "X", allow_empty=True)
+            form = form_of(block) if is_sparse_data(block) else ""
+            values: Points = (
+                sparse_rows(block, "X", allow_empty=True)
+                if form
+                else two_dimensional(to_array(block, "X"), "X", allow_empty=True)
+            )
             if weights is not None:
                 weights = to_array(weights, "sample_weight").astype(np.float64)
                 if weights.shape != (len(values),):
@@ -61,7 +72,8 @@ class Part:
                         f"sample_weight has shape {weights.shape}; pass one weight for each of "
                         f"the {len(values)} rows."
                     )
-            return cls(number, values, weights, labels=labels or column_labels(block))
+            labels = labels or column_labels(block)
+            return cls(number, values, weights, labels=labels, form=form)
         except (TypeError, ValueError) as error:
             return cls(number, np.empty((0, 0)), error=str(error))
 
@@ -88,6 +100,7 @@ class Survey:
     weight_max: float
     positive: int
     error: str | None
+    form: str
 
 
 @dataclass(frozen=True)
@@ -103,19 +116,23 @@ class Plan:
     prepared: bool = False
     n_threads: int = 1
 
-    def points(self, values: npt.NDArray[Any]) -> FloatArray:
+    def points(self, values: Points) -> Points:
         """Return values as prepared points, which kernels work on."""
         if self.prepared:
             return values
+        if is_sparse(values):
+            return metrics.prepare(self.metric.given, values.astype(self.dtype), self.factor)
         converted = np.ascontiguousarray(values, dtype=self.dtype)
         points = metrics.prepare(self.metric.given, converted, self.factor).view()
         points.flags.writeable = False
         return points
 
-    def exact(self, values: npt.NDArray[Any]) -> FloatArray:
+    def exact(self, values: Points) -> Points:
         """Return values in the form that `kseeds.distances.underflow` needs: not scaled."""
         if self.metric.is_embedded:
             return self.points(values)
+        if is_sparse(values):
+            return values.astype(self.dtype)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def rows_of(self, part: Part) -> tuple[int, int]:
@@ -136,7 +153,7 @@ class Picked:
     """
 
     rows: Rows
-    values: npt.NDArray[Any]
+    values: Points
     scores: npt.NDArray[np.float64]
 
 
@@ -148,7 +165,9 @@ def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
     if error is None and message is not None:
         try:
             if len(part.values):
-                values = np.asarray(part.values, dtype=dtype)
+                values = part.values
+                if not is_sparse(values):
+                    values = np.asarray(values, dtype=dtype)
                 largest = check_values(values, message, "X", part.labels)
             if weights is not None:
                 find_bad_weight(weights)
@@ -159,7 +178,7 @@ def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:
     if weights is not None and error is None:
         most, positive = float(weights.max(initial=0.0)), int(np.count_nonzero(weights))
         total = float((weights / weight_scale(most)).sum()) if positive else 0.0
-    return None, Survey(n, columns, dtype, largest, total, most, positive, error)
+    return None, Survey(n, columns, dtype, largest, total, most, positive, error, part.form)
 
 
 def first_clocks(
@@ -177,7 +196,7 @@ def first_clocks(
 
 
 def update(
-    part: Part, state: Nearest | None, message: tuple[Plan, FloatArray, int, Rows]
+    part: Part, state: Nearest | None, message: tuple[Plan, Points, int, Rows]
 ) -> tuple[Nearest, tuple[float, float, int]]:
     """Compare the rows with new centres, which are numbered from ``first``.
 
@@ -242,7 +261,7 @@ def draw(
 
 
 def gains(
-    part: Part, state: Nearest, message: tuple[Plan, FloatArray]
+    part: Part, state: Nearest, message: tuple[Plan, Points]
 ) -> tuple[Nearest, npt.NDArray[np.float64]]:
     """Return by how much each candidate for a centre would lower Σ w·α² of the rows."""
     plan, candidates = message
@@ -257,7 +276,7 @@ def gains(
 
 
 def rows_off_centers(
-    part: Part, state: Nearest, message: tuple[Plan, FloatArray]
+    part: Part, state: Nearest, message: tuple[Plan, Points]
 ) -> tuple[Nearest, Picked]:
     """Return the rows of positive weight that are not at their centre; scores are weights."""
     plan, centers = message

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.distances.sparse_rows import is_sparse
 from kseeds.distributed import partition
 from kseeds.distributed.partition import Picked, Rows
 from kseeds.inputs.problem import Problem
@@ -31,8 +32,10 @@ def reduce_candidates(
     count = len(driver.centers) - m
     if count == 0:
         return np.empty(0, dtype=np.int64)
-    points = np.ascontiguousarray(driver.centers[m:])
-    points.flags.writeable = False
+    points = driver.centers[m:]
+    if not is_sparse(points):
+        points = np.ascontiguousarray(points)
+        points.flags.writeable = False
     problem = Problem(
         points, weights, driver.centers[:m], min(driver.request.n_clusters, count),
         driver.plan.metric, driver.plan.stream, default_threads(), SILENT,

@@ -21,6 +21,7 @@ from kseeds.distributed.driver import (
 )
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import check_choice, check_count, check_positive, check_random_state
+from kseeds.inputs.sparse import to_scipy
 from kseeds.methods.parallel.schedule import REDUCTIONS, Schedule
 from kseeds.results import DistributedSeeding
 from kseeds.runtime.progress import progress_for
@@ -73,7 +74,7 @@ def seed(
             stacklevel=4,  # the caller of the public function, above `with_hints`
         )
     return DistributedSeeding(
-        found.values,
+        to_scipy(found.values, driver.form) if driver.form else found.values,
         found.indices,
         "k-means++" if schedule is None else "k-means||",
         found.work,

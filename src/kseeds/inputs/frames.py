@@ -54,7 +54,7 @@ def _pandas_kind(dtype: Any, name: str, column: str) -> np.dtype[Any]:
 
 def is_sparse_frame(data: Any) -> bool:
     """Tell whether data is a pandas frame whose columns are all sparse, with 0 for the rest."""
-    if not type(data).__module__.startswith("pandas.") or getattr(data, "ndim", 0) != 2:
+    if type(data).__module__.partition(".")[0] != "pandas" or getattr(data, "ndim", 0) != 2:
         return False
     dtypes = list(getattr(data, "dtypes", ()))
     return bool(dtypes) and all(

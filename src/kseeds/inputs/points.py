@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kseeds.distances import metrics
 from kseeds.distances.metrics import Dissimilarity, FloatArray, Metric
-from kseeds.distances.sparse_rows import Points, is_sparse
+from kseeds.distances.sparse_rows import Points, SparseRows, is_sparse
 from kseeds.inputs.arguments import check_metric
 from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.finite import cast, not_finite
@@ -145,6 +145,8 @@ def _too_far(name: str, largest: float) -> ValueError:
 
 def _rows_like(reference: Points, X: Any, name: str) -> Points:
     """Return rows, possibly none, in the precision of ``reference``; check their columns."""
+    if isinstance(X, SparseRows):  # checked before
+        return X.astype(reference.dtype) if is_sparse(reference) else X.toarray()
     if is_sparse(reference) and is_sparse_data(X):
         return rows_like(reference, X, name)
     values = two_dimensional(to_array(X, name), name, allow_empty=True)

@@ -130,8 +130,15 @@ def rows_like(reference: SparseRows, data: Any, name: str, values: Any = None) -
     holder, remedy = f"the {reference.dtype} of the data", "pass the data as float64"
     if rows is None:
         return from_dense(cast(values, reference.dtype, name, holder, remedy, data))
+    return cast_entries(rows, reference.dtype, name, holder, remedy)
+
+
+def cast_entries(
+    rows: SparseRows, dtype: np.dtype[Any], name: str, holder: str, remedy: str
+) -> SparseRows:
+    """Do for sparse rows what `kseeds.inputs.finite.cast` does for an array."""
     with np.errstate(over="ignore"):
-        entries = rows.entries.astype(reference.dtype, copy=False)
+        entries = rows.entries.astype(dtype, copy=False)
     lost = np.flatnonzero(np.isinf(entries) & np.isfinite(rows.entries))
     if len(lost):
         place = place_of(_position(rows, int(lost[0])))
@@ -186,12 +193,18 @@ def _position(rows: SparseRows, entry: int) -> tuple[int, int]:
     return row, int(rows.columns[entry])
 
 
-def to_scipy(rows: SparseRows, like: Any = None) -> Any:
-    """Return rows as a CSR array of SciPy, or as a CSR matrix if ``like`` is a matrix of its."""
+def form_of(data: Any) -> str:
+    """Return which of SciPy's forms sparse data has: "array" or "matrix"."""
+    is_array = any(base.__name__ == "sparray" for base in type(data).__mro__)
+    return "array" if is_array else "matrix"
+
+
+def to_scipy(rows: SparseRows, form: str) -> Any:
+    """Return rows as a CSR array or a CSR matrix of SciPy."""
     from scipy import sparse
 
     whole = rows.compact()
-    kind = sparse.csr_matrix if isinstance(like, sparse.spmatrix) else sparse.csr_array
+    kind = sparse.csr_array if form == "array" else sparse.csr_matrix
     pointers = whole.indptr.astype(np.int32) if whole.size < 2**31 else whole.indptr.copy()
     made = kind((whole.data.copy(), whole.indices.copy(), pointers), shape=whole.shape)
     made.has_canonical_format = True

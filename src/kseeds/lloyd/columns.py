@@ -35,12 +35,12 @@ def columns_of(points: FloatArray, workers: Workers) -> Columns:
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from kseeds.lloyd.columns import columns_of
+    >>> import numpy as np
+    >>> from kseeds.lloyd.columns import columns_of
     >>> from kseeds.runtime.threads import Workers
-        >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
-        >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
-        ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
+    >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
+    >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
+    ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
     """
     seconds = 1e-9 * points.size
     if compile_policy.pays("lloyd_sums", points.dtype, _PLAIN_NS * seconds, seconds):

@@ -80,16 +80,22 @@ def _new_space(width: int, dtype: np.dtype[Any]) -> kernels.Space:
 
 def _by_column(centers: SparseRows) -> kernels.Columns:
     """Return the entries of centres by column, and runs for the columns that have many."""
-    d, m = centers.shape[1], len(centers)
-    counts = np.bincount(centers.columns, minlength=d)
+    m = len(centers)
+    # Only columns of centres count: there may be millions of others.
+    is_used = np.zeros(centers.shape[1], dtype=bool)
+    is_used[centers.columns] = True
+    used = np.flatnonzero(is_used)
+    slots = np.full(centers.shape[1], -1, dtype=np.int32)
+    slots[used] = np.arange(len(used))
+    counts = np.bincount(slots[centers.columns], minlength=len(used))
     is_run = counts * kernels.RUN_SHARE > m
-    runs = np.cumsum(is_run) - 1
-    starts = np.zeros(d + 1, dtype=np.int64)
+    runs = np.where(is_run, np.cumsum(is_run) - 1, -1).astype(np.int32)
+    starts = np.zeros(len(used) + 1, dtype=np.int64)
     np.cumsum(np.where(is_run, 0, counts), out=starts[1:])
     table = aligned((int(is_run.sum()), _width(m)), centers.dtype)
     table[:] = 0.0
     owners = np.empty(starts[-1], dtype=np.int32)
     values = np.empty(starts[-1], dtype=centers.dtype)
-    which = np.where(is_run, runs, -1).astype(np.int32)
-    kernels.fill(SparseArrays.of(centers), which, starts[:-1].copy(), owners, values, table)
-    return kernels.Columns(starts, which, owners, values, table)
+    columns = kernels.Columns(slots, starts, runs, owners, values, table)
+    kernels.fill(SparseArrays.of(centers), columns, starts[:-1].copy())
+    return columns

@@ -23,10 +23,12 @@ RUN_SHARE = 6
 class Columns(NamedTuple):
     """The entries of centres by column.
 
-    Column j has the owners and values from ``starts[j]`` to ``starts[j + 1]``, or, if ``which[j]``
-    is not -1, that row of ``runs``, with a value for each centre.
+    Column j has the slot s = ``slots[j]``, -1 if no centre has an entry there: the owners and
+    values from ``starts[s]`` to ``starts[s + 1]``, or, if ``which[s]`` is not -1, that row of
+    ``runs``, with a value for each centre.
     """
 
+    slots: Any
     starts: Any
     which: Any
     owners: Any
@@ -44,16 +46,16 @@ class Space(NamedTuple):
 
 
 @kernel
-def fill(centers: Any, which: Any, places: Any, owners: Any, values: Any, runs: Any) -> None:
-    """Sort the entries of centres by column; ``places`` is where the next of each column goes."""
+def fill(centers: Any, columns: Columns, places: Any) -> None:
+    """Sort the entries of centres by column; ``places`` is where the next of each slot goes."""
     for c in range(centers.norms.shape[0]):
         for p in range(centers.indptr[c], centers.indptr[c + 1]):
-            column, value = centers.indices[p], centers.data[p]
-            if which[column] >= 0:
-                runs[which[column], c] = value
+            slot, value = columns.slots[centers.indices[p]], centers.data[p]
+            if columns.which[slot] >= 0:
+                columns.runs[columns.which[slot], c] = value
             else:
-                owners[places[column]], values[places[column]] = c, value
-                places[column] += 1
+                columns.owners[places[slot]], columns.values[places[slot]] = c, value
+                places[slot] += 1
 
 
 @kernel
@@ -75,8 +77,10 @@ def compare(
             dots[c] = 0.0
         count = 0
         for p in range(points.indptr[i], points.indptr[i + 1]):
-            column, value = points.indices[p], points.data[p]
-            run = columns.which[column]
+            slot, value = columns.slots[points.indices[p]], points.data[p]
+            if slot < 0:
+                continue
+            run = columns.which[slot]
             if run >= 0:
                 if count == space.which.shape[0]:
                     _add_runs(columns.runs, space.which, space.factors, count, dots)
@@ -84,7 +88,7 @@ def compare(
                 space.which[count], space.factors[count] = run, value
                 count += 1
             else:
-                for q in range(columns.starts[column], columns.starts[column + 1]):
+                for q in range(columns.starts[slot], columns.starts[slot + 1]):
                     dots[columns.owners[q]] += value * columns.values[q]
         if count:
             _add_runs(columns.runs, space.which, space.factors, count, dots)
@@ -115,18 +119,20 @@ def _dot(points: Any, i: int, columns: Columns, c: int) -> float:
     """Return the scalar product of row i and centre c, summed in the order of the columns."""
     dot = 0.0
     for p in range(points.indptr[i], points.indptr[i + 1]):
-        column, value = points.indices[p], np.float64(points.data[p])
-        run = columns.which[column]
+        slot, value = columns.slots[points.indices[p]], np.float64(points.data[p])
+        if slot < 0:
+            continue
+        run = columns.which[slot]
         if run >= 0:
             dot += value * np.float64(columns.runs[run, c])
         else:
-            low, high = columns.starts[column], columns.starts[column + 1]
+            low, high = columns.starts[slot], columns.starts[slot + 1]
             while low < high:
                 middle = (low + high) // 2
                 if columns.owners[middle] < c:
                     low = middle + 1
                 else:
                     high = middle
-            if low < columns.starts[column + 1] and columns.owners[low] == c:
+            if low < columns.starts[slot + 1] and columns.owners[low] == c:
                 dot += value * np.float64(columns.values[low])
     return dot

@@ -1,6 +1,6 @@
-"""Fast seeds where scikit-learn's users are: its function, its estimators, and their ``init=``.
+"""k-means where scikit-learn's users are: its function, its estimators, and their ``init=``.
 
-Needs ``pip install 'kseeds[sklearn]'``. One line makes scikit-learn seed by kseeds:
+Needs ``pip install 'kseeds[sklearn]'``. One line makes scikit-learn use kseeds:
 
     kseeds.sklearn.patch_sklearn()
 """
@@ -17,6 +17,9 @@ except ModuleNotFoundError as error:
 
 from kseeds.sklearn.function import kmeans_plusplus
 from kseeds.sklearn.init import Init
+from kseeds.sklearn.kmeans import KMeans
 from kseeds.sklearn.patching import Patched, patch_sklearn, patched, unpatch_sklearn
 
-__all__ = ["Init", "Patched", "kmeans_plusplus", "patch_sklearn", "patched", "unpatch_sklearn"]
+__all__ = [
+    "Init", "KMeans", "Patched", "kmeans_plusplus", "patch_sklearn", "patched", "unpatch_sklearn",
+]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +17,29 @@ from kseeds.methods.completion import complete
 from kseeds.methods.greedy.rule import trials_for
 from kseeds.results import Work
 from kseeds.sklearn import small
+from kseeds.sklearn.sparse import is_sparse
+
+
+class Seeds(NamedTuple):
+    """Centres in an array, their rows, and the nearest of them for every row if that is known."""
+
+    centers: FloatArray
+    indices: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int32] | None
 
 
 def draw(
-    X: npt.NDArray[Any],
+    X: Any,
     n_clusters: int,
     sample_weight: npt.NDArray[Any] | None,
     random_state: np.random.RandomState,
     n_local_trials: int | None,
-) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Return centres and their rows, by greedy k-means++.
+) -> Seeds:
+    """Draw seeds by greedy k-means++.
 
     Parameters
     ----------
-    X : ndarray, shape (n, d)
+    X : ndarray or sparse matrix, shape (n, d)
         Finite numbers, of any kind and order.
     n_clusters : int
         How many seeds to draw, at most as many as there are rows of positive weight.
@@ -41,23 +50,39 @@ def draw(
     n_local_trials : int or None
         Candidates per step.
     """
+    weights, trials = _weights(sample_weight), trials_for(n_clusters, n_local_trials)
+    if is_sparse(X):
+        indices, labels = _drawn(X, n_clusters, weights, random_state, trials)
+        return Seeds(X.tocsr()[indices].toarray(), indices, labels)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     values: FloatArray = np.ascontiguousarray(X, dtype=dtype)
-    weights = _weights(sample_weight)
-    trials = trials_for(n_clusters, n_local_trials)
     if small.is_small(values, weights, trials):
         drawn = small.draw(values, n_clusters, weights, random_state, trials)
         indices = np.array(drawn)
         if len(drawn) < n_clusters:
             indices = _completed(values, n_clusters, weights, random_state, trials, indices)
-        return values[indices], indices
+        return Seeds(values[indices], indices, None)
+    indices, labels = _drawn(values, n_clusters, weights, random_state, trials)
+    return Seeds(values[indices], indices, labels)
+
+
+def _drawn(
+    X: Any,
+    n_clusters: int,
+    weights: npt.NDArray[np.float64] | None,
+    random_state: np.random.RandomState,
+    trials: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32] | None]:
+    """Return rows drawn by the law, and what the draw knows of the others."""
     # With one trial the laws are the same, and k-means++ is drawn faster.
     law, parameters = (PLUSPLUS, ()) if trials == 1 else (GREEDY, (trials,))
-    *_, indices = draw_rows(
-        law, values, n_clusters, "auto", {}, parameters, _say_nothing,
+    *_, drawn, indices = draw_rows(
+        law, X, n_clusters, "auto", {}, parameters, _say_nothing,
         sample_weight=weights, **_others(random_state),
     )  # fmt: skip
-    return values[indices], indices
+    nearest = drawn.nearest
+    is_complete = nearest is not None and nearest.oldest == len(indices)
+    return indices, nearest.labels if nearest is not None and is_complete else None
 
 
 def _weights(sample_weight: npt.NDArray[Any] | None) -> npt.NDArray[np.float64] | None:

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.cluster import _kmeans
 from sklearn.utils import check_random_state
 
 from kseeds.api import greedy_kmeans_plusplus
 from kseeds.distances.metrics import FloatArray
 from kseeds.errors import kind_of
-from kseeds.sklearn.replacement import SPARSE, say_once
 from kseeds.sklearn.sparse import dense_if_cheap, is_sparse
 
 
@@ -34,8 +32,8 @@ def kmeans_plusplus(
     Parameters
     ----------
     X : array-like or sparse matrix, shape (n, d)
-        One row per point. Integers give centres of floats. Sparse data of which
-        less than a quarter is stored is left to scikit-learn, unless there is little of it.
+        One row per point. Integers give centres of floats. Sparse data stays sparse, unless there
+        is little of it, or at least a quarter of it is stored.
     n_clusters : int
         How many seeds to draw.
     sample_weight : array-like, shape (n,), optional
@@ -51,7 +49,7 @@ def kmeans_plusplus(
     Returns
     -------
     centers : ndarray, shape (n_clusters, d)
-        The seeds.
+        The seeds; dense, also those of sparse data.
     indices : ndarray of int64, shape (n_clusters,)
         Their rows in X; no row appears twice.
 
@@ -69,19 +67,13 @@ def kmeans_plusplus(
     ((2, 2), dtype('float64'), (2,))
     """
     X = dense_if_cheap(X)
-    if is_sparse(X):
-        say_once(SPARSE)
-        centers, indices = _kmeans.kmeans_plusplus(
-            X, n_clusters, sample_weight=sample_weight, x_squared_norms=x_squared_norms,
-            random_state=random_state, n_local_trials=n_local_trials,
-        )  # fmt: skip
-        return centers, indices
     _check_norms(x_squared_norms, X)
     seeding = greedy_kmeans_plusplus(
         X, n_clusters, n_local_trials=n_local_trials, sample_weight=sample_weight,
         random_state=_state_of(random_state),
     )  # fmt: skip
-    return seeding.centers, seeding.indices
+    centers: Any = seeding.centers
+    return (centers.toarray() if is_sparse(centers) else centers), seeding.indices
 
 
 def _check_norms(norms: Any, X: Any) -> None:
@@ -89,11 +81,12 @@ def _check_norms(norms: Any, X: Any) -> None:
         return
     if not hasattr(norms, "__len__"):
         raise TypeError(f"x_squared_norms is {kind_of(norms)}; leave it out, it is not used.")
-    if len(norms) != len(X):
+    rows = X.shape[0] if is_sparse(X) else len(X)
+    if len(norms) != rows:
         # In words that scikit-learn's own tests look for.
         raise ValueError(
             f"The length of x_squared_norms ({len(norms)}) should be equal to the length of "
-            f"n_samples ({len(X)}); leave it out, it is not used."
+            f"n_samples ({rows}); leave it out, it is not used."
         )
 
 

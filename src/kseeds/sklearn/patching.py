@@ -1,4 +1,4 @@
-"""Have scikit-learn seed by kseeds: for the process, for a block, and back again."""
+"""Have scikit-learn compute by kseeds: for the process, for a block, and back again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sklearn
 import sklearn.cluster
 from sklearn.cluster import _kmeans
 
-from kseeds.sklearn import replacement
+from kseeds.sklearn import assigning, replacement
 
 _LOGGER = logging.getLogger("kseeds")
 
@@ -25,16 +25,25 @@ _PUBLIC = tuple(
     (module, "kmeans_plusplus")
     for module in ("sklearn.cluster", "sklearn.cluster._kmeans", "sklearn.mixture._base")
 )
+_LABELS = tuple(
+    (module, "_labels_inertia_threadpool_limit")
+    for module in ("sklearn.cluster._kmeans", "sklearn.cluster._bisect_k_means")
+)
+"""What `predict` and `score` look up."""
+_FIT = ("sklearn.cluster._kmeans.KMeans", "fit")
+"""A method, so that the class is the same wherever it was imported."""
 _USERS = (
     "sklearn.cluster.kmeans_plusplus", "sklearn.cluster.k_means", "sklearn.cluster.KMeans",
     "sklearn.cluster.MiniBatchKMeans", "sklearn.cluster.BisectingKMeans",
     "sklearn.mixture.GaussianMixture", "sklearn.mixture.BayesianGaussianMixture",
 )  # fmt: skip
-"""The public names whose seeds are those of the private function."""
+"""The public names that use the private functions."""
+_FITS = ("sklearn.cluster.k_means", "sklearn.cluster.KMeans")
+"""Those that are fitted by kseeds, too."""
 
 
 class Patched(tuple[str, ...]):
-    """The names of scikit-learn that are seeded by kseeds now; none if it could not be patched."""
+    """The names of scikit-learn that use kseeds now; none if it could not be patched."""
 
     __slots__ = ()
 
@@ -44,7 +53,9 @@ class Patched(tuple[str, ...]):
                 f"kseeds: scikit-learn {sklearn.__version__} is not patched, as its k-means++ "
                 "has changed; upgrade kseeds."
             )
-        return f"kseeds draws the k-means++ seeds of {', '.join(self)}"
+        seeds = f"kseeds draws the k-means++ seeds of {', '.join(self)}"
+        fits = [name for name in self if name in _FITS]
+        return f"{seeds}, and computes the iterations of {', '.join(fits)}"
 
 
 class _Patch:
@@ -70,12 +81,21 @@ class _Patch:
 
     def _replace(self) -> None:
         theirs, public = _kmeans._kmeans_plusplus, _kmeans.kmeans_plusplus
-        if tuple(inspect.signature(theirs).parameters) != replacement.PARAMETERS:
+        labels, fit = _kmeans._labels_inertia_threadpool_limit, _kmeans.KMeans.fit
+        if not (
+            _takes(theirs, replacement.PARAMETERS)
+            and _takes(labels, assigning.PARAMETERS)
+            and _takes(fit, replacement.FIT)
+        ):
             _LOGGER.warning("%r", Patched())
             return
-        stand_ins = {_PRIVATE: (theirs, replacement.private(theirs))}
+        stand_ins = {
+            _PRIVATE: (theirs, replacement.private(theirs)),
+            _FIT: (fit, replacement.fit(fit)),
+        }
         ours = replacement.public(public, lambda: bool(self.originals))
         stand_ins |= dict.fromkeys(_PUBLIC, (public, ours))
+        stand_ins |= dict.fromkeys(_LABELS, (labels, assigning.labels_inertia(labels)))
         self.originals = stand_ins
         for (module, name), (before, now) in stand_ins.items():
             _exchange(module, name, before, now)
@@ -88,10 +108,17 @@ class _Patch:
         _LOGGER.info("kseeds: scikit-learn draws its own seeds again")
 
 
+def _takes(function: Any, names: tuple[str, ...]) -> bool:
+    """Tell whether a function of scikit-learn has the parameters that ours has."""
+    return tuple(inspect.signature(function).parameters) == names
+
+
 def _exchange(module: str, name: str, old: Any, new: Any) -> None:
     """Put ``new`` where ``old`` is; leave alone what others have put there since."""
     # A module that is imported later takes the name from one that is here, ours with it.
-    holder = sys.modules.get(module)
+    holder: Any = sys.modules.get(module)
+    if module == _FIT[0]:
+        holder = _kmeans.KMeans
     if holder is not None and getattr(holder, name, None) is old:
         setattr(holder, name, new)
 
@@ -107,20 +134,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def patch_sklearn() -> Patched:
-    """Make scikit-learn draw its k-means++ seeds by kseeds, from now on, in this process.
+    """Make scikit-learn fit ``KMeans``, and draw k-means++ seeds, by kseeds in this process.
 
     ``KMeans``, ``MiniBatchKMeans``, ``BisectingKMeans``, ``k_means``, ``kmeans_plusplus``, and
     mixtures with ``init_params="k-means++"`` draw from the same distribution as before, large
-    jobs faster, also where they were imported before. Truly sparse data, and more clusters than
-    rows of positive weight, are left to scikit-learn; the logger ``kseeds`` says so once, at level
-    INFO.
+    jobs faster, also where they were imported before. ``KMeans`` and ``k_means`` then iterate as
+    `kseeds.kmeans` does, from the same start to the same clusters; see `kseeds.sklearn.KMeans`.
+    Few seeds of sparse data, and more clusters than rows of positive weight, are left to
+    scikit-learn; the logger ``kseeds`` says so once, at level INFO.
 
     Calling it again changes nothing. Other processes have to call it, too.
 
     Returns
     -------
     Patched
-        The names that are seeded by kseeds now: a tuple, which prints as a sentence.
+        The names that use kseeds now: a tuple, which prints as a sentence.
 
     Examples
     --------
@@ -136,7 +164,7 @@ def patch_sklearn() -> Patched:
 
 
 def unpatch_sklearn() -> None:
-    """Undo `patch_sklearn`; scikit-learn draws its own seeds again.
+    """Undo `patch_sklearn`; scikit-learn is as it was.
 
     Within a ``with patched():`` block the patch stays until the end of the block.
 
@@ -152,7 +180,7 @@ def unpatch_sklearn() -> None:
 
 @contextmanager
 def patched() -> Iterator[Patched]:
-    """Make scikit-learn draw its k-means++ seeds by kseeds within a block, in all threads.
+    """Do what `patch_sklearn` does within a block, in all threads.
 
     Blocks may be nested, and overlap in several threads: the patch ends with the last of them,
     unless `patch_sklearn` was called.
@@ -160,7 +188,7 @@ def patched() -> Iterator[Patched]:
     Yields
     ------
     Patched
-        The names that are seeded by kseeds now.
+        The names that use kseeds now.
 
     Examples
     --------

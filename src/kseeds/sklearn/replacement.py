@@ -13,10 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import _fit_context
 from sklearn.utils import check_array
 
 from kseeds.sklearn.drawing import draw
-from kseeds.sklearn.sparse import dense_if_cheap, is_sparse
+from kseeds.sklearn.fitting import fit_model
+from kseeds.sklearn.sparse import dense_if_cheap, is_sparse, theirs_is_faster
 
 _LOGGER = logging.getLogger("kseeds")
 
@@ -26,8 +28,10 @@ PARAMETERS = (
     "X", "n_clusters", "x_squared_norms", "sample_weight", "random_state", "n_local_trials",
 )  # fmt: skip
 """The parameters of the private function that `private` stands in for."""
+FIT = ("self", "X", "y", "sample_weight")
+"""The parameters of `KMeans.fit`."""
 
-SPARSE = "sparse data"
+FEW = "little sparse data, or few seeds of it,"
 
 _SAID: set[str] = set()
 """The reasons for using theirs that were logged; each is logged once."""
@@ -52,7 +56,8 @@ def private(theirs: Function) -> Function:
             return theirs(
                 X, n_clusters, x_squared_norms, sample_weight, random_state, n_local_trials
             )
-        return draw(data, n_clusters, sample_weight, random_state, n_local_trials)
+        centers, indices, _ = draw(data, n_clusters, sample_weight, random_state, n_local_trials)
+        return centers, indices
 
     return _kmeans_plusplus
 
@@ -71,6 +76,18 @@ def public(theirs: Function, is_patched: Callable[[], bool]) -> Function:
     return kmeans_plusplus
 
 
+def fit(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands in for ``KMeans.fit``."""
+
+    @functools.wraps(theirs)
+    def fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        fit_model(self, X, sample_weight)
+        return self
+
+    method: Callable[..., Any] = _fit_context(prefer_skip_nested_validation=True)(fit)
+    return method
+
+
 def floats(X: Any) -> Any:
     """Return data as floats, if it is neither that nor sparse; theirs says what is wrong."""
     if is_sparse(X) or getattr(X, "dtype", None) in (np.float32, np.float64):
@@ -83,9 +100,11 @@ def floats(X: Any) -> Any:
 
 def not_covered(X: Any, n_clusters: int, sample_weight: Any) -> str | None:
     """Return why theirs has to draw these seeds, or None."""
-    if not isinstance(X, np.ndarray):
-        return SPARSE if is_sparse(X) else f"data of type {type(X).__name__}"
-    if n_clusters > (len(X) if sample_weight is None else np.count_nonzero(sample_weight)):
+    if not (isinstance(X, np.ndarray) or is_sparse(X)):
+        return f"data of type {type(X).__name__}"
+    if is_sparse(X) and theirs_is_faster(X, n_clusters):
+        return FEW
+    if n_clusters > (X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)):
         return "more clusters than rows of positive weight"
     return None
 

@@ -1,0 +1,108 @@
+"""Runs of Lloyd's iteration over the same rows, from one start after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.inputs import Prepared, Weights
+from kseeds.lloyd.base import Assigner
+from kseeds.lloyd.choice import Job, build
+from kseeds.lloyd.columns import columns_of
+from kseeds.lloyd.iteration import Limits, Means, iterate, tolerance
+from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest.finish import in_user_units
+from kseeds.results import Work
+from kseeds.runtime.progress import SILENT, Progress
+from kseeds.runtime.threads import Workers
+
+
+class Run(NamedTuple):
+    """Where a run ended, in the user's units."""
+
+    centers: FloatArray
+    labels: npt.NDArray[np.int32]
+    distances: FloatArray
+    inertia: float
+    n_iter: int
+    converged: bool
+    algorithm: str
+
+    def is_better_than(self, other: Run) -> bool:
+        """Tell whether it has a lower inertia, and not just the same clusters in another order."""
+        if not self.inertia < other.inertia:
+            return False
+        ours, theirs = self.labels, other.labels
+        renamed = np.zeros(int(theirs.max()) + 1, dtype=np.int32)
+        renamed[theirs] = ours
+        return not np.array_equal(renamed[theirs], ours)
+
+
+class Fitting:
+    """What all runs share: the rows, what is known of them, and what is built over them.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The rows.
+    weights : Weights
+        Their weights.
+    workers : Workers
+        Threads to use.
+    n_clusters : int
+        How many clusters there are.
+    algorithm : str
+        One of `kseeds.lloyd.choice.ALGORITHMS`, or "auto".
+    limits : Limits
+        When to stop; ``tol`` as users give it, relative to the variance of the columns.
+    progress : Progress
+        Is told of every iteration.
+    watch : callable, optional
+        Is given the assigner of every run, and `limits`; returns what is used in its place.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        weights: Weights,
+        workers: Workers,
+        n_clusters: int,
+        algorithm: str,
+        limits: Limits,
+        progress: Progress = SILENT,
+        watch: Callable[[Assigner, Limits], Assigner] | None = None,
+    ) -> None:
+        self._prepared, self._weights, self._workers = prepared, weights, workers
+        self._n_clusters, self._progress, self._watch = n_clusters, progress, watch
+        self._job = Job(prepared.points, prepared.metric, workers, n_clusters, limits.max_iter)
+        self._columns = columns_of(prepared.points, workers)
+        self._algorithm = algorithm
+        self.limits = limits._replace(tol=tolerance(self._columns, limits.tol))
+        """When to stop, in the units of the prepared points."""
+        self.work = Work(rows=len(prepared.points))
+        """What all runs together have cost."""
+
+    def run(self, centers: FloatArray, labels: npt.NDArray[np.int32] | None = None) -> Run:
+        """Iterate from centres, prepared like the rows; the labels may be known."""
+        prepared, weights, points = self._prepared, self._weights.scaled, self._prepared.points
+        sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
+        means = Means(sums, weights, spherical=prepared.metric.is_embedded)
+        assigner = build(self._job, self._algorithm)
+        used = assigner if self._watch is None else self._watch(assigner, self.limits)
+        fit = iterate(used, sums, means, centers, self.limits, labels, self._progress)
+        self.work.distances += assigner.counts.distances
+        self.work.tree_nodes += assigner.counts.nodes
+        self.work.rows_skipped += assigner.skipped
+        self.work.rounds += fit.n_iter
+        exact = self._in_units(fit.centers)
+        found = in_user_units(fit.nearest.copy(), exact, prepared, self._weights, self._workers)
+        return Run(exact, *found, fit.n_iter, fit.converged, assigner.name)
+
+    def _in_units(self, centers: FloatArray) -> FloatArray:
+        """Return centres in the user's units."""
+        metric = self._prepared.metric
+        return centers if metric.is_embedded else centers * centers.dtype.type(metric.scale)
