@@ -25,12 +25,17 @@ class Assigner(Protocol):
     all of them go through the same iterations.
     """
 
-    name: str
-    """What the algorithm is called."""
-    counts: Counts
-    """What it has cost so far."""
-    skipped: int
-    """Rows that bounds have kept from being looked at, all iterations together."""
+    @property
+    def name(self) -> str:
+        """What the algorithm is called."""
+
+    @property
+    def counts(self) -> Counts:
+        """What it has cost so far."""
+
+    @property
+    def skipped(self) -> int:
+        """Rows that bounds have kept from being looked at, all iterations together."""
 
     def adopt(self, labels: Labels, sums: Sums) -> None:
         """Begin with labels that are known to be right for the first centres."""
@@ -70,6 +75,10 @@ class Anew:
         self._nearest, counts = self.find(centers)
         self.counts = Counts.total([self.counts, counts])
         return self._move(self._nearest.labels, sums)
+
+    def continue_from(self, labels: Labels) -> None:
+        """Begin with the labels of another assigner, whose sums are there already."""
+        self._labels, self._nearest = labels, None
 
     def _move(self, labels: Labels, sums: Sums) -> int:
         changed = np.flatnonzero(labels != self._labels)
