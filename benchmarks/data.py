@@ -133,6 +133,46 @@ def clustered(n: int, d: int, clusters: int, spread: float = 3.0) -> Rows:
     return rows
 
 
+def load_sparse(
+    name: str, folder: Path | None, rows: int | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """Return a sparse corpus in float32, and what a record must say about it.
+
+    With ``--data DIR`` it is read from ``DIR/<name>.npz``, as `scipy.sparse.save_npz` writes it or
+    with the arrays data, indices, indptr and shape alone; else it is made.
+    """
+    from scipy import sparse
+
+    path = None if folder is None else folder / f"{name}.npz"
+    if path is None or not path.is_file():
+        X, origin = zipf_text(rows or 67_260, 36_634, 28), "synthetic"
+    else:
+        with np.load(path) as archive:
+            parts = tuple(archive[part] for part in ("data", "indices", "indptr"))
+            X, origin = sparse.csr_matrix(parts, shape=tuple(archive["shape"])), "local"
+    used = X[:rows].astype(np.float32)
+    about = {"data": name, "origin": origin, "n": used.shape[0], "d": used.shape[1]}
+    if used.shape[0] < X.shape[0]:
+        about["of"] = X.shape[0]
+    return used, about
+
+
+def zipf_text(n: int, d: int, entries: int = 10) -> Any:
+    """Return a sparse matrix whose columns are as frequent as words: by Zipf's law."""
+    from scipy import sparse
+
+    rng = np.random.default_rng(0)
+    columns = np.empty((n, entries), dtype=np.int32)
+    for lo in range(0, n, 1_000_000):
+        part = columns[lo : lo + 1_000_000]
+        part[:] = np.exp(rng.random(part.shape, dtype=np.float32) * np.log(d - entries))
+        part.sort(axis=1)
+        part += np.arange(entries, dtype=np.int32)  # no column twice
+    weights = rng.random(n * entries, dtype=np.float32) + np.float32(0.1)
+    pointers = np.arange(0, n * entries + 1, entries)
+    return sparse.csr_matrix((weights, columns.reshape(-1), pointers), shape=(n, d))
+
+
 def is_stand_in(line: dict[str, Any]) -> bool:
     """Tell whether synthetic rows took the place of a data set."""
     return line.get("origin") == "synthetic"

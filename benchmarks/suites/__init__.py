@@ -11,6 +11,7 @@ from benchmarks.suites import (
     peers,
     quality,
     scaling,
+    sparse,
     startup,
 )  # fmt: skip
 from benchmarks.suites.base import Suite
@@ -21,6 +22,7 @@ SUITES: dict[str, Suite] = {
     "assign": peers.ASSIGN,
     "greedy": greedy.SUITE,
     "fits": fits.SUITE,
+    "sparse": sparse.SUITE,
     "scaling": scaling.SUITE,
     "startup": startup.SUITE,
     "quality": quality.SUITE,

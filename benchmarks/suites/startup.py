@@ -22,6 +22,7 @@ from benchmarks.suites.peers import installed
 from benchmarks.timing import interleaved
 from kseeds import kmeans_plusplus
 
+ROOT = Path(__file__).resolve().parents[2]
 JOBS = {
     "k-means|| 100k × 16, K = 64": (100_000, 16, "kmeans_parallel(X, 64, random_state=0)", 1.5),
     "k-means|| 1M × 8, K = 256": (1_000_000, 8, "kmeans_parallel(X, 256, random_state=0)", 5.0),
@@ -29,6 +30,12 @@ JOBS = {
     "k-means++ 60k × 784, K = 512": (60_000, 784, "kmeans_plusplus(X, 512, random_state=0)", 1.5),
     "greedy 100k × 16, K = 64": (100_000, 16, "greedy_kmeans_plusplus(X, 64, random_state=0)", 1.5),
     "assign 1M × 8, m = 512": (1_000_000, 8, "assign(X, X[:512])", 2.0),
+    "k-means++ of text 67k × 37k, K = 64": (
+        67_260,
+        36_634,
+        "kmeans_plusplus(X, 64, random_state=0)",
+        2.0,
+    ),
     "kseeds demo": (0, 0, "", 4.0),
 }
 """Rows, columns, a call, and how many T it may take."""
@@ -63,6 +70,23 @@ for turn in range({turns}):
     seconds.append(time.perf_counter() - start)
 print(seconds[0], min(seconds))
 """
+TEXT = """
+import sys
+import time
+import numpy as np
+sys.path.insert(0, {root!r})
+from benchmarks.data import zipf_text
+X = zipf_text({n}, {d}, 28)
+seconds = []
+for turn in range({turns}):
+    start = time.perf_counter()
+    import kseeds
+    kseeds.{call}
+    seconds.append(time.perf_counter() - start)
+print(seconds[0], min(seconds))
+"""
+_SPARSE_COLUMNS = 10_000
+"""Columns from which on the rows of a job are sparse."""
 ROWS = """
 import sys
 import numpy as np
@@ -119,7 +143,8 @@ def _job(n: int, d: int, call: str, turns: int) -> Result:
             if not call:
                 found["first"] += _fresh(DEMO, cache)
                 continue
-            code = partial(OURS.format, n=n, d=d, call=call)
+            template = TEXT if d >= _SPARSE_COLUMNS else OURS
+            code = partial(template.format, n=n, d=d, call=call, root=str(ROOT))
             found["first"] += _fresh(code(turns=1), cache)[:1]
             cached, hot = _fresh(code(turns=6), cache)
             found["cached"].append(cached)
@@ -148,12 +173,11 @@ def _compiling(name: str) -> Result:
 
 def _beside(kernels: str, n: int, d: int, m: int, turns: int) -> Result:
     """Measure what a first job can do about kernels that are not compiled."""
-    root = str(Path(__file__).resolve().parents[2])
     found: dict[str, list[float]] = {way: [] for way in FIRST}
     for _ in range(turns):
         for way in FIRST:
             with tempfile.TemporaryDirectory() as cache:
-                code = ROWS.format(root=root, n=n, d=d, m=m, way=way, kernels=kernels)
+                code = ROWS.format(root=str(ROOT), n=n, d=d, m=m, way=way, kernels=kernels)
                 found[way].append(_fresh(code, cache)[0])
     return {way: min(seconds) for way, seconds in found.items()}
 

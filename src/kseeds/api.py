@@ -59,7 +59,8 @@ def kmeans_plusplus(
     Parameters
     ----------
     X : array-like, shape (n, d)
-        One row per point: NumPy array, memory map, list, pandas or polars frame, Arrow table.
+        One row per point: NumPy array, memory map, list, pandas or polars frame, Arrow table; or a
+        sparse matrix of SciPy, which is not made dense (the centers are then CSR).
         float32 and float64 are computed in their own precision; float16, booleans and
         integers of at most 16 bits in float32; everything else in float64.
     n_clusters : int

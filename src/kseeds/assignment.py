@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from kseeds.inputs import check_threads, check_weights, prepare_together, with_hints
+from kseeds.inputs.sparse import is_sparse_data
 from kseeds.nearest.finish import exact_centers, finish
 from kseeds.results import Assignment
 from kseeds.runtime.threads import Workers
+
+_LOGGER = logging.getLogger("kseeds")
 
 
 @with_hints
@@ -25,7 +29,7 @@ def assign(
     ----------
     X : array-like, shape (n, d)
         The rows, as for `kmeans_plusplus`.
-    centers : array-like, shape (m, d)
+    centers : array-like or sparse matrix, shape (m, d)
         The centres, at least one.
     sample_weight : array-like, shape (n,), optional
         Weights of the rows; only the potential depends on them.
@@ -46,6 +50,7 @@ def assign(
     >>> labels.tolist(), distances.tolist()
     ([0, 0, 1], [0.0, 1.0, 1.0])
     """
+    _say_what_is_dense(X, centers)
     prepared, known = prepare_together(X, centers, metric, names=("X", "centers"))
     if len(known) == 0:
         raise ValueError("centers is empty; pass at least one centre.")
@@ -53,3 +58,16 @@ def assign(
     exact = exact_centers(prepared, known)
     with Workers(check_threads(n_threads)) as workers:
         return Assignment(*finish(prepared, weights, None, known, exact, workers))
+
+
+def _say_what_is_dense(X: Any, centers: Any) -> None:
+    """Log what dense centres for sparse rows weigh, if it is more than the rows do."""
+    if not is_sparse_data(X) or is_sparse_data(centers) or not hasattr(centers, "nbytes"):
+        return
+    weight, of_rows = centers.nbytes / 2**20, X.nnz * (X.dtype.itemsize + 4) / 2**20
+    if weight > of_rows:
+        _LOGGER.info(
+            "centers are dense and weigh %.0f MiB, more than the %.0f MiB of the sparse X; as many "
+            "again may be needed for their entries that are not 0. Pass them sparse if most are 0",
+            weight, of_rows,
+        )  # fmt: skip

@@ -15,6 +15,9 @@ from kseeds.inputs.fingerprint import fingerprint_by_kernels
 from kseeds.inputs.problem import prepare_problem
 from kseeds.inputs.sparse import from_dense
 from kseeds.laws import GREEDY, PLUSPLUS
+from kseeds.lloyd.choice import Job as LloydJob
+from kseeds.lloyd.choice import build
+from kseeds.lloyd.columns import columns_by_kernels
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
@@ -58,8 +61,8 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
         "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
         "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings" and "inverted" for
-        sparse data, instead of the others; "lloyd_sums" for `kmeans`, beside those of `assign`.
-        All, if none is named.
+        sparse data, instead of the others; "lloyd_tree", "lloyd_bounds" and "lloyd_sums" for
+        `kmeans`, beside those of `assign`. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -109,13 +112,13 @@ def _known(argument: str, given: tuple[Any, ...], known: tuple[str, ...]) -> tup
 def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
     """Run small jobs that use every kernel of a set."""
     # Some dimensions are for kernels of few columns only, others for all.
-    columns = 4 if kernel_set in ("tree", "greedy_tree") else 40
+    columns = 4 if kernel_set in ("tree", "greedy_tree", "lloyd_tree") else 40
     X = np.random.default_rng(0).normal(size=(_ROWS, columns)).astype(dtype)
     with compile_policy.using(kernel_set, dtype), Workers(1) as workers:
         if kernel_set == "fingerprint":
             fingerprint_by_kernels(X, workers)
-        elif kernel_set == "lloyd_sums":
-            _warm_sums(X, workers)
+        elif kernel_set.startswith("lloyd_"):
+            _warm_lloyd(X, kernel_set.removeprefix("lloyd_"), workers)
         elif kernel_set in ("lazy", "sparse_lazy"):
             _warm_lazy(X, is_sparse=kernel_set == "sparse_lazy")
         elif kernel_set.startswith("greedy_"):
@@ -127,11 +130,19 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
             updater.update(Nearest.empty(points), points[np.arange(32)], 0)
 
 
-def _warm_sums(X: np.ndarray[Any, Any], workers: Workers) -> None:
-    points = prepare_points(X, "euclidean").points
-    sums = ExactSums(points, None, np.full(X.shape[1], 16.0), 2, workers)
-    labels = np.arange(_ROWS, dtype=np.int32) % 2
-    sums.move_compiled(np.arange(_ROWS), np.full(_ROWS, -1, dtype=np.int32), labels)
+def _warm_lloyd(X: np.ndarray[Any, Any], algorithm: str, workers: Workers) -> None:
+    prepared = prepare_points(X, "euclidean")
+    points, metric = prepared.points, prepared.metric
+    sums = ExactSums(points, None, np.full(X.shape[1], 16.0), 24, workers)
+    none, labels = np.full(_ROWS, -1, dtype=np.int32), np.arange(_ROWS, dtype=np.int32) % 24
+    if algorithm == "sums":
+        columns_by_kernels(points, workers)
+        sums.move_compiled(np.arange(_ROWS), none, labels)
+        return
+    assigner = build(LloydJob(points, metric, workers, 24, 2), algorithm)
+    assigner.adopt(labels, sums)
+    assigner.assign(points[:24].copy(), sums)
+    assigner.nearest(points[:24].copy())
 
 
 def _sparse(X: np.ndarray[Any, Any]) -> SparseRows:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.__main__ import app
 from benchmarks.records import Records
-from benchmarks.suites import SUITES, calibrate, greedy, paper, quality, scaling, startup
+from benchmarks.suites import SUITES, calibrate, greedy, paper, quality, scaling, sparse, startup
 from benchmarks.suites.base import Run
 from benchmarks.timing import Pace, interleaved
 from typer.testing import CliRunner
@@ -44,6 +44,8 @@ def out(tmp_path_factory):
         patch.setattr(scaling, "in_fresh_process", lambda task, n, d, k: 12 * n)
         patch.setattr(greedy, "in_fresh_process", lambda task, path, k: 12 * len(np.load(path)))
         patch.setattr(startup, "_fresh", lambda code, cache: [0.5, 0.25])
+        patch.setattr(sparse, "in_fresh_process", lambda task, n, d, k: (
+            12 * n if task is sparse.peak_growth else (1.0, 10 * n, 1.5)))  # fmt: skip
         patch.setattr(quality, "MIXTURE", {1: quality.MIXTURE[1]})
         patch.setattr(internals, "nanoseconds", lambda task, before=lambda: None, turns=1: (
             task(before()), 1.0)[1])  # fmt: skip

@@ -218,3 +218,15 @@ def test_scipy_is_imported_for_sparse_data_only():
         "sys.exit('scipy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_dense_centres_weigh_is_said_before(caplog):
+    X = sparse.random(50, 4000, density=0.001, format="csr", random_state=0)
+    with caplog.at_level("INFO", logger="kseeds"):
+        assign(X, np.eye(5, 4000))
+    assert "centers are dense and weigh 0 MiB, more than the 0 MiB of the sparse X" in caplog.text
+    caplog.clear()
+    with caplog.at_level("INFO", logger="kseeds"):
+        assign(X, sparse.eye_array(5, 4000))
+        assign(X.toarray(), np.eye(5, 4000))
+    assert caplog.text == ""

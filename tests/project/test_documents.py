@@ -66,6 +66,10 @@ def test_recipes_for_scikit_learn_run_and_leave_it_as_it_was():
     assert _kmeans._kmeans_plusplus is before
 
 
+def test_the_examples_for_sparse_rows_run():
+    run_blocks("docs/sparse.md")
+
+
 def test_the_counter_example_convinces(capsys):
     """The law lies within the error of the clock keys, and ten errors off the printed ones."""
     run_blocks("docs/exactness.md")

@@ -93,8 +93,10 @@ def kmeans(
         Threads to use; all cores by default.
     progress : bool or callable, default False
         True shows a bar on stderr; a function is called with (done, total) iterations.
-    algorithm : {"auto", "naive", "gemm"}
-        How nearest centres are found; never changes the result. "naive" is the plain oracle.
+    algorithm : {"auto", "naive", "tree", "bounds", "gemm"}
+        How nearest centres are found; never changes the result. "tree" is for few columns,
+        "bounds" for tens or hundreds, "gemm" compares all rows with all centres by matrix
+        products, and "naive" is the plain oracle.
 
     Returns
     -------
@@ -199,7 +201,7 @@ def _wrapped(fitting: Fitting, run: Run, seeding: Seeding | None, seconds: float
         n_iter=run.n_iter,
         converged=run.converged,
         seeding=seeding,
-        algorithm=fitting.algorithm,
+        algorithm=run.algorithm,
         work=fitting.work,
         seconds=seconds,
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs import Prepared, Weights
 from kseeds.lloyd.base import Assigner
-from kseeds.lloyd.choice import BUILDERS, Job, choose
+from kseeds.lloyd.choice import Job, build
 from kseeds.lloyd.columns import columns_of
 from kseeds.lloyd.iteration import Limits, Means, iterate, tolerance
 from kseeds.lloyd.sums import ExactSums
@@ -30,6 +30,7 @@ class Run(NamedTuple):
     inertia: float
     n_iter: int
     converged: bool
+    algorithm: str
 
     def is_better_than(self, other: Run) -> bool:
         """Tell whether it has a lower inertia, and not just the same clusters in another order."""
@@ -77,9 +78,9 @@ class Fitting:
     ) -> None:
         self._prepared, self._weights, self._workers = prepared, weights, workers
         self._n_clusters, self._progress, self._watch = n_clusters, progress, watch
-        self._job = Job(prepared.points, prepared.metric, workers, n_clusters)
+        self._job = Job(prepared.points, prepared.metric, workers, n_clusters, limits.max_iter)
         self._columns = columns_of(prepared.points, workers)
-        self.algorithm = choose(self._job) if algorithm == "auto" else algorithm
+        self._algorithm = algorithm
         self.limits = limits._replace(tol=tolerance(self._columns, limits.tol))
         """When to stop, in the units of the prepared points."""
         self.work = Work(rows=len(prepared.points))
@@ -90,7 +91,7 @@ class Fitting:
         prepared, weights, points = self._prepared, self._weights.scaled, self._prepared.points
         sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
         means = Means(sums, weights, spherical=prepared.metric.is_embedded)
-        assigner = BUILDERS[self.algorithm](self._job)
+        assigner = build(self._job, self._algorithm)
         used = assigner if self._watch is None else self._watch(assigner, self.limits)
         fit = iterate(used, sums, means, centers, self.limits, labels, self._progress)
         self.work.distances += assigner.counts.distances
@@ -99,7 +100,7 @@ class Fitting:
         self.work.rounds += fit.n_iter
         exact = self._in_units(fit.centers)
         found = in_user_units(fit.nearest.copy(), exact, prepared, self._weights, self._workers)
-        return Run(exact, *found, fit.n_iter, fit.converged)
+        return Run(exact, *found, fit.n_iter, fit.converged, assigner.name)
 
     def _in_units(self, centers: FloatArray) -> FloatArray:
         """Return centres in the user's units."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.runtime.threads import Workers, rows_for
 
 Labels = npt.NDArray[np.int32]
 
@@ -22,6 +23,8 @@ class Assigner(Protocol):
     all of them go through the same iterations.
     """
 
+    name: str
+    """What the algorithm is called."""
     counts: Counts
     """What it has cost so far."""
     skipped: int
@@ -43,6 +46,8 @@ class Assigner(Protocol):
 
 class Anew:
     """An assigner that keeps nothing from one iteration to the next but the labels."""
+
+    name = ""
 
     def __init__(self, n_rows: int) -> None:
         self.counts, self.skipped = Counts(0, 0, 0), 0
@@ -76,3 +81,27 @@ class Anew:
             self._nearest, counts = self.find(centers)
             self.counts = Counts.total([self.counts, counts])
         return self._nearest
+
+
+def movement(before: FloatArray, centers: FloatArray) -> FloatArray:
+    """Return how far centres have moved, at most."""
+    apart = centers.astype(np.float64) - before
+    length = np.sqrt(np.einsum("ij,ij->i", apart, apart)) * (1.0 + 1e-9)
+    infinity = centers.dtype.type(np.inf)
+    found: FloatArray = np.nextafter(length.astype(centers.dtype), infinity)
+    return np.where(apart.any(axis=1), found, centers.dtype.type(0.0))
+
+
+def distances_to_own(
+    points: FloatArray, centers: FloatArray, labels: Labels, workers: Workers
+) -> FloatArray:
+    """Return the squared distances of rows to their centres, by a compiled kernel."""
+    from kseeds.lloyd.own_kernels import own_distances
+
+    squared = np.empty(len(points), dtype=points.dtype)
+
+    def task(start: int, stop: int) -> None:
+        own_distances(points, centers, labels, start, stop, squared)
+
+    workers.over_blocks(task, len(points), rows_for(10.0 + points.shape[1]))
+    return squared

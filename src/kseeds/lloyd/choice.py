@@ -4,20 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.sparse_rows import is_sparse
+from kseeds.lloyd import costs
 from kseeds.lloyd.base import Assigner
+from kseeds.nearest import choice as nearest
+from kseeds.nearest.costs import probe
+from kseeds.runtime import compile_policy
+from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.threads import Workers
+
+_BOUNDS_ROWS, _BOUNDS_CENTERS = 8192, 16
+"""Rows and centres from which on bounds may pay."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Rows that are to be clustered."""
+    """Rows that are to be clustered, in at most so many iterations."""
 
     points: FloatArray
     metric: Metric
     workers: Workers
     n_clusters: int
+    max_iter: int
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations to expect."""
+        return min(self.max_iter, costs.ITERATIONS)
+
+    @cached_property
+    def comparing(self) -> nearest.Job:
+        """What it takes to compare all rows with all centres in every iteration."""
+        pairs = self.iterations * self.n_clusters
+        return nearest.Job(self.points, self.metric, self.workers, pairs, self.iterations)
 
 
 def _naive(job: Job) -> Assigner:
@@ -27,19 +49,70 @@ def _naive(job: Job) -> Assigner:
 
 
 def _gemm(job: Job) -> Assigner:
-    from kseeds.lloyd.anew import ByStrategy
+    from kseeds.lloyd.by_strategy import ByStrategy
 
-    return ByStrategy(job.points, job.metric, job.workers, job.n_clusters)
+    plain = nearest.without_structure(job.comparing, job.iterations * job.n_clusters) == "plain"
+    return ByStrategy(job.comparing, "plain" if plain else "gemm")
+
+
+def _tree(job: Job) -> Assigner:
+    if job.points.shape[1] >= LANES:  # a tree over the points is for fewer columns
+        return _bounds(job)
+    from kseeds.lloyd.tree import TreeAssigner
+
+    return TreeAssigner(job.points, job.metric, job.workers)
+
+
+def _bounds(job: Job, *, is_forced: bool = True) -> Assigner:
+    from kseeds.lloyd.bounds import Bounds
+
+    return Bounds(job.comparing, job.n_clusters, is_forced=is_forced)
+
+
+def _auto(job: Job) -> Assigner:
+    chosen = choose(job)
+    return _bounds(job, is_forced=False) if chosen == "bounds" else BUILDERS[chosen](job)
 
 
 BUILDERS: dict[str, Callable[[Job], Assigner]] = {
     "naive": _naive,
+    "tree": _tree,
+    "bounds": _bounds,
     "gemm": _gemm,
 }
 """The algorithms by name. A new one is a file, and a line here."""
 ALGORITHMS = tuple(BUILDERS)
 
 
+def build(job: Job, algorithm: str) -> Assigner:
+    """Return an algorithm, or the one that is done first for "auto"."""
+    return _auto(job) if algorithm == "auto" else BUILDERS[algorithm](job)
+
+
 def choose(job: Job) -> str:
-    """Return the algorithm that is done first."""
+    """Return the algorithm that is done first, kernels that must be compiled included."""
+    if is_sparse(job.points):
+        return "gemm"
+    plain = nearest.seconds(job.comparing, "plain")
+    if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
+        return "gemm"  # without looking at the data, and by plain products
+    gemm = costs.gemm(job.points, job.n_clusters, job.iterations)
+    per_row = 1e-9 * len(job.points) / job.workers.n_threads
+    if nearest.tree_is_possible(job.points, job.metric):
+        # At best a tree is built, and little else: the data is only looked at if that would pay.
+        shape = (job.points, job.n_clusters, job.iterations)
+        if gemm > costs.tree(*shape, 0.0) + probe(job.points):
+            tree = costs.tree(*shape, job.comparing.dimension)
+            if tree < gemm and _pays("lloyd_tree", job, plain, per_row * tree):
+                return "tree"
+        return "gemm"
+    if len(job.points) < _BOUNDS_ROWS or job.n_clusters < _BOUNDS_CENTERS:
+        return "gemm"
+    bounds = job.iterations * costs.bounds(job.points, job.n_clusters, 0.1 * job.n_clusters)
+    if bounds < gemm and _pays("lloyd_bounds", job, plain, per_row * bounds):
+        return "bounds"
     return "gemm"
+
+
+def _pays(kernel_set: str, job: Job, plain: float, compiled: float) -> bool:
+    return compile_policy.pays(kernel_set, job.points.dtype, plain, compiled)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers
 
-_VALUES = 1 << 17
+_VALUES = 1 << 15
 """Values looked at together, few enough to stay in cache."""
-_BLOCKS = 64
-"""At most so many blocks, so that few sums have to be kept."""
+_ROWS, _BLOCKS = 4096, 64
+"""Rows of a block at least, and blocks at most, so that few sums have to be kept."""
+_PLAIN_NS = 10.0
+"""What plain NumPy takes for a value, compared with kernels."""
 
 Float64Array = npt.NDArray[np.float64]
 
@@ -31,30 +35,63 @@ def columns_of(points: FloatArray, workers: Workers) -> Columns:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from kseeds.lloyd.columns import columns_of
-    >>> from kseeds.runtime.threads import Workers
-    >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
-    >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
-    ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
+        >>> import numpy as np
+        >>> from kseeds.lloyd.columns import columns_of
+        >>> from kseeds.runtime import compile_policy
+    from kseeds.runtime.threads import Workers
+        >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
+        >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
+        ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
     """
+    seconds = 1e-9 * points.size
+    if compile_policy.pays("lloyd_sums", points.dtype, _PLAIN_NS * seconds, seconds):
+        return columns_by_kernels(points, workers)
+    return _columns_of(points, workers, _look_plainly)
+
+
+def columns_by_kernels(points: FloatArray, workers: Workers) -> Columns:
+    """Return the same, by compiled kernels."""
+    from kseeds.lloyd.sums_kernels import look_at_columns
+
+    return _columns_of(points, workers, look_at_columns)
+
+
+def _columns_of(points: FloatArray, workers: Workers, look: Callable[..., None]) -> Columns:
     n, d = points.shape
     origin = points[0].astype(np.float64)  # near the mean, as far as that matters to rounding
-    rows = max(1, _VALUES // d)
 
-    def task(start: int, stop: int) -> tuple[Float64Array, Float64Array, Float64Array]:
-        largest, first, second = np.zeros((3, d))
-        for low in range(start, stop, rows):
-            block = points[low : min(low + rows, stop)]
-            np.maximum(largest, block.max(axis=0), out=largest)
-            np.maximum(largest, -block.min(axis=0), out=largest)
-            moved = block - origin
-            first += moved.sum(axis=0)
-            second += np.einsum("ij,ij->j", moved, moved)
-        return largest, first, second
+    def task(start: int, stop: int) -> Float64Array:
+        found = np.zeros((3, d))
+        look(points, start, stop, origin, *found)
+        return found
 
-    size = max(rows, -(-n // _BLOCKS))
-    done = workers.over_blocks(task, n, size)
+    done = workers.over_blocks(task, n, max(_ROWS, -(-n // _BLOCKS)))
     largest = np.max([part[0] for part in done], axis=0)
     first, second = (np.sum([part[which] for part in done], axis=0) / n for which in (1, 2))
     return Columns(largest, origin + first, np.maximum(second - first * first, 0.0))
+
+
+def _look_plainly(
+    points: FloatArray,
+    start: int,
+    stop: int,
+    origin: Float64Array,
+    largest: Float64Array,
+    first: Float64Array,
+    second: Float64Array,
+) -> None:
+    """Add what some rows have: see `kseeds.lloyd.sums_kernels.look_at_columns`."""
+    d = len(origin)
+    rows = max(1, _VALUES // d)
+    for low in range(start, stop, rows):
+        block = points[low : min(low + rows, stop)]
+        np.maximum(largest, block.max(axis=0), out=largest)
+        np.maximum(largest, -block.min(axis=0), out=largest)
+        # Row after row, as the kernel does it. NumPy adds up a single column in another order.
+        moved = np.zeros((1 + len(block), max(2, d)))
+        np.subtract(block, origin, out=moved[1:, :d])
+        moved[0, :d] = first
+        first[:] = moved.sum(axis=0)[:d]
+        np.square(moved, out=moved)
+        moved[0, :d] = second
+        second[:] = moved.sum(axis=0)[:d]

@@ -125,7 +125,7 @@ def iterate(
         Is told of every iteration.
     """
     is_strict = within = False
-    done = 0
+    done, centers = 0, centers.copy()  # kernels are compiled for arrays that may be written to
     while done < limits.max_iter and not (is_strict or within):
         progress.update(done, limits.max_iter, "iterations")
         if labels is not None and done == 0:

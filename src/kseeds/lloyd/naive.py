@@ -23,6 +23,8 @@ class Naive(Anew):
     (1982).
     """
 
+    name = "naive"
+
     def __init__(self, points: FloatArray, metric: Metric) -> None:
         super().__init__(len(points))
         self._points, self._metric = points, metric

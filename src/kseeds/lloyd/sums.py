@@ -13,6 +13,7 @@ on Computers 64 (2015).
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +75,8 @@ class ExactSums:
         workers: Workers,
     ) -> None:
         self._points, self._workers = points, workers
-        self._weights = np.empty(0) if weights is None else weights
+        self.weights = np.empty(0) if weights is None else weights
+        """Those of the rows; none, if all weigh the same."""
         self.anchors = _anchors(points, weights, largest)
         """Adding one of these, and taking it away, rounds a value of a column to its unit."""
         folds, width = self.anchors.shape
@@ -100,7 +102,7 @@ class ExactSums:
 
         def task(start: int, stop: int, sums: Float64Array) -> None:
             move_rows(
-                self._points, self._weights, rows, old, new, start, stop, self.anchors,
+                self._points, self.weights, rows, old, new, start, stop, self.anchors,
                 np.empty(self.anchors.shape[1]), sums,
             )  # fmt: skip
 
@@ -111,10 +113,18 @@ class ExactSums:
             return
 
         def task_of_thread(start: int, stop: int) -> None:
-            with self._spaces.one() as sums:
+            with self.part() as sums:
                 task(start, stop, sums)
 
         self._workers.over_blocks(task_of_thread, len(rows), size)
+        self.merge()
+
+    def part(self) -> AbstractContextManager[Float64Array]:
+        """Lend an array of sums that a thread adds to; call `merge` when all have done so."""
+        return self._spaces.one()
+
+    def merge(self) -> None:
+        """Add up what threads have added to their parts."""
         for sums in self._spaces.idle:
             self._sums += sums
             sums[:] = 0.0
@@ -140,8 +150,8 @@ class ExactSums:
         """Return w·x of some rows, and w in a last column."""
         found = np.ones((len(rows), self.anchors.shape[1]))
         found[:, :-1] = self._points[rows]
-        if len(self._weights):
-            found *= self._weights[rows][:, None]
+        if len(self.weights):
+            found *= self.weights[rows][:, None]
         return found
 
     def totals(self) -> tuple[Float64Array, Float64Array]:

@@ -10,6 +10,25 @@ from kseeds.runtime.compiler import inlined, kernel
 
 
 @inlined
+def move_values(old: Any, new: Any, anchors: Any, rest: Any, sums: Any) -> None:
+    """Move the values ``rest``, which are lost, from one cluster to another."""
+    for fold in range(anchors.shape[0]):
+        anchor, into = anchors[fold], sums[fold, new]
+        if old < 0:
+            for j in range(rest.shape[0]):
+                rounded = (rest[j] + anchor[j]) - anchor[j]
+                rest[j] -= rounded
+                into[j] += rounded
+        else:
+            out_of = sums[fold, old]
+            for j in range(rest.shape[0]):
+                rounded = (rest[j] + anchor[j]) - anchor[j]
+                rest[j] -= rounded
+                into[j] += rounded
+                out_of[j] -= rounded
+
+
+@inlined
 def move_row(
     points: Any, weights: Any, i: int, old: int, new: int, anchors: Any, rest: Any, sums: Any
 ) -> None:
@@ -24,20 +43,7 @@ def move_row(
     for j in range(d):
         rest[j] = np.float64(points[i, j]) * weight
     rest[d] = weight
-    for fold in range(anchors.shape[0]):
-        anchor, into = anchors[fold], sums[fold, new]
-        if old < 0:
-            for j in range(d + 1):
-                rounded = (rest[j] + anchor[j]) - anchor[j]
-                rest[j] -= rounded
-                into[j] += rounded
-        else:
-            out_of = sums[fold, old]
-            for j in range(d + 1):
-                rounded = (rest[j] + anchor[j]) - anchor[j]
-                rest[j] -= rounded
-                into[j] += rounded
-                out_of[j] -= rounded
+    move_values(old, new, anchors, rest, sums)
 
 
 @kernel
@@ -48,3 +54,22 @@ def move_rows(
     """Move the rows from place ``start`` to ``stop`` of ``rows`` to other clusters."""
     for s in range(start, stop):
         move_row(points, weights, rows[s], old[s], new[s], anchors, rest, sums)
+
+
+@kernel
+def look_at_columns(
+    points: Any, start: int, stop: int, origin: Any, largest: Any, first: Any, second: Any
+) -> None:
+    """Add what the rows from ``start`` to ``stop`` have to say of the columns.
+
+    The largest absolute value of each, and the sums of x and x² with x about ``origin``.
+    """
+    d = points.shape[1]
+    for i in range(start, stop):
+        for j in range(d):
+            value = np.float64(points[i, j])
+            size = abs(value)
+            largest[j] = size if size > largest[j] else largest[j]
+            moved = value - origin[j]
+            first[j] += moved
+            second[j] += moved * moved

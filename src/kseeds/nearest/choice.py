@@ -161,8 +161,8 @@ def choose(job: Job) -> str:
     if job.metric.function is not None:
         return "plain"
     if is_sparse(job.points):
-        return _or_plain(job, ["inverted"], _seconds(job, "plain"))
-    plain = _seconds(job, "plain")
+        return _or_plain(job, ["inverted"], seconds(job, "plain"))
+    plain = seconds(job, "plain")
     if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
         return "plain"  # without looking at the data: most first jobs are small
     best = fastest(job)
@@ -176,7 +176,7 @@ def _waiting(job: Job, strategy: str) -> float:
     return compile_policy.waiting(strategy, job.points.dtype)
 
 
-def _seconds(job: Job, strategy: str) -> float:
+def seconds(job: Job, strategy: str) -> float:
     """Estimate the time of a strategy whose kernels are compiled."""
     points, metric, expected, batches = job.points, job.metric, job.expected, job.batches
     if is_sparse(points):
@@ -201,13 +201,13 @@ def without_structure(job: Job, n_centers: int) -> str:
     """
     batch = replace(job, expected=n_centers, batches=1)
     candidates = ("brute", "gemm") if job.metric.family is Family.EUCLIDEAN else ("brute",)
-    return _or_plain(batch, candidates, _seconds(batch, "plain"))
+    return _or_plain(batch, candidates, seconds(batch, "plain"))
 
 
 def _or_plain(job: Job, candidates: Sequence[str], plain: float) -> str:
     """Return the strategy that is first done, or "plain" if none repays compiling its kernels."""
-    compiled = min(candidates, key=lambda one: _seconds(job, one) + _waiting(job, one))
-    pays = compile_policy.pays(compiled, job.points.dtype, plain, _seconds(job, compiled))
+    compiled = min(candidates, key=lambda one: seconds(job, one) + _waiting(job, one))
+    pays = compile_policy.pays(compiled, job.points.dtype, plain, seconds(job, compiled))
     return compiled if pays else "plain"
 
 

@@ -129,8 +129,8 @@ def widened(squared: float, relative: float, absolute: float) -> float:
 
 
 @inlined
-def _filter(
-    tree: Tree, batch: Batch, adds_up: int, t: int, depth: int, is_leaf: bool, lists: Lists
+def filter_list(
+    tree: Any, batch: Batch, adds_up: int, t: int, depth: int, is_leaf: bool, lists: Lists
 ) -> int:
     """Keep the centres of the parent's list that may matter to node t.
 
@@ -178,8 +178,8 @@ def _filter(
 
 
 @inlined
-def _search_leaf(
-    tree: Tree, batch: Batch, depth: int, best: int, start: int, rows: int, lists: Lists,
+def search_leaf(
+    tree: Any, batch: Batch, depth: int, best: int, start: int, rows: int, lists: Lists,
     tile: LeafTile,
 ) -> int:  # fmt: skip
     """Compare the rows of a tile with a list of centres; return the distances computed.
@@ -330,7 +330,7 @@ def search(
             continue
         visited += 1
         leaf = t - leaves + 1
-        best = _filter(tree, batch, adds_up, t, depth, leaf >= 0, lists)
+        best = filter_list(tree, batch, adds_up, t, depth, leaf >= 0, lists)
         if lists.lengths[depth] == 0:
             continue
         if leaf < 0:
@@ -346,7 +346,7 @@ def search(
             for c in range(COLUMNS):
                 tile.squared[c], tile.labels[c] = tree.kept[start + c], -1
             if points is None:
-                computed += _search_leaf(tree, batch, depth, best, start, rows, lists, tile)
+                computed += search_leaf(tree, batch, depth, best, start, rows, lists, tile)
             else:
                 computed += _search_projected_leaf(
                     tree, batch, points, depth, best, start, rows, lists, tile

@@ -15,13 +15,15 @@ _STRETCH = 16
 """About how many coordinates are added between two comparisons of the sums with their limits."""
 
 
-def column_sums() -> Callable[..., Any]:
+def column_sums(together: int = COLUMNS) -> Callable[..., Any]:
     """Return a kernel function ``f(A, i, T, first, limits, out)`` for one row against 64 columns.
+
+    Or against so many ``together``, a multiple of 16.
 
     ``out[c]`` becomes the squared distance of row i of ``A`` and column ``first + c`` of ``T``,
     whose row ``place_of(j, d)`` holds coordinate j; ``first`` may exceed the width of ``T``, to
     select a later group of d rows. Sums are in the order of `kseeds.simd.lane_order`. Returns
-    whether any ``out[c] < limits[c]``. All 64 sums stay in registers.
+    whether any ``out[c] < limits[c]``. All sums stay in registers.
 
     Terms are not negative and rounding is monotone, so sums only grow: the function stops early,
     with partial sums in ``out``, as soon as every sum has reached its limit.
@@ -31,8 +33,10 @@ def column_sums() -> Callable[..., Any]:
 
     @intrinsic
     def compiled(typingctx: Any, A: Any, i: Any, T: Any, first: Any, limits: Any, out: Any) -> Any:
-        result = types.boolean(A, types.intp, T, types.intp, limits, out)
-        return result, _emit_column_sums
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _emit_column_sums(together, context, builder, sig, args)
+
+        return types.boolean(A, types.intp, T, types.intp, limits, out), generate
 
     return compiled
 
@@ -104,7 +108,7 @@ def group_minima() -> Callable[..., Any]:
     return compiled
 
 
-def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _emit_column_sums(together: int, context: Any, builder: Any, sig: Any, args: Any) -> Any:
     terms, vectors = Terms("square", builder), Vectors(sig.args[0].dtype, context, builder)
     a, t, limits, out = (
         context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 2, 4, 5)
@@ -112,7 +116,7 @@ def _emit_column_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     columns = builder.extract_value(a.shape, 1)
     width = builder.extract_value(t.shape, 1)
     row = builder.gep(a.data, [builder.mul(args[1], columns)])
-    parts = range(COLUMNS // LANES)
+    parts = range(together // LANES)
     totals, fours, lane_sums = (
         [cgutils.alloca_once_value(builder, vectors.zeros) for _ in parts] for _ in range(3)
     )

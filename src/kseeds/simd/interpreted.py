@@ -82,7 +82,7 @@ def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bo
     """See `kseeds.simd.columns.column_sums`."""
     flat, width = T.reshape(-1), T.shape[1]
     rows = np.array([place_of(j, A.shape[1]) for j in range(A.shape[1])])
-    places = rows[None, :] * width + first + np.arange(COLUMNS)[:, None]
+    places = rows[None, :] * width + first + np.arange(len(out))[:, None]
     with _silent():
         out[:] = sum_in_lanes(np.square(A[i] - flat[places]))
     return bool((out < limits).any())
@@ -157,6 +157,13 @@ def four_products(tile: Any, factors: Any, added: Any, k: int, out: Any) -> None
 def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:
     """See `kseeds.simd.tables.keep_nearer`."""
     nearer = sums < squared
+    squared[nearer], labels[nearer] = sums[nearer], number
+
+
+def keep_two_nearest(sums: Any, number: int, squared: Any, labels: Any, second: Any) -> None:
+    """See `kseeds.simd.tables.keep_two_nearest`."""
+    nearer = (sums < squared) | ((sums == squared) & (number < labels))
+    second[:] = np.minimum(second, np.where(nearer, squared, sums))
     squared[nearer], labels[nearer] = sums[nearer], number
 
 

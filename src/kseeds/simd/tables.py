@@ -31,6 +31,25 @@ def keep_nearer() -> Callable[..., Any]:
     return compiled
 
 
+def keep_two_nearest() -> Callable[..., Any]:
+    """Return a kernel function ``f(sums, number, squared, labels, second)`` of 64 values each.
+
+    Where ``sums[c] < squared[c]``, or as much and ``number`` is below the label, those become the
+    squared distance and the label. ``second`` is the least of all others.
+    """
+    if JIT_DISABLED:
+        return interpreted.keep_two_nearest
+
+    @intrinsic
+    def compiled(
+        typingctx: Any, sums: Any, number: Any, squared: Any, labels: Any, second: Any
+    ) -> Any:
+        result = types.void(sums, types.intp, squared, labels, second)
+        return result, _emit_keep_two_nearest
+
+    return compiled
+
+
 def largest_of_lesser() -> Callable[..., Any]:
     """Return a kernel function ``f(a, b)``: the largest of the lesser of 64 pairs of values."""
     if JIT_DISABLED:
@@ -57,6 +76,28 @@ def _emit_keep_nearer(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         vectors.store(builder.select(is_nearer, value, so_far), squared.data, at)
         label = builder.select(is_nearer, number, numbers.load(labels.data, at))
         numbers.store(label, labels.data, at)
+    return context.get_dummy_value()
+
+
+def _emit_keep_two_nearest(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    vectors = Vectors(sig.args[0].dtype, context, builder)
+    numbers = Vectors(types.int32, context, builder)
+    sums, squared, labels, second = (
+        context.make_array(sig.args[place])(context, builder, args[place]) for place in (0, 2, 3, 4)
+    )
+    number = numbers.spread(builder.trunc(args[1], ir.IntType(32)))
+    for part in range(COLUMNS // LANES):
+        at = INDEX(part * LANES)
+        value, best = vectors.load(sums.data, at), vectors.load(squared.data, at)
+        label = numbers.load(labels.data, at)
+        as_near = builder.and_(
+            builder.fcmp_ordered("==", value, best), builder.icmp_signed("<", number, label)
+        )
+        is_nearer = builder.or_(builder.fcmp_ordered("<", value, best), as_near)
+        other = builder.select(is_nearer, best, value)
+        vectors.store(vectors.smaller(other, vectors.load(second.data, at)), second.data, at)
+        vectors.store(builder.select(is_nearer, value, best), squared.data, at)
+        numbers.store(builder.select(is_nearer, number, label), labels.data, at)
     return context.get_dummy_value()
 
 

@@ -178,7 +178,7 @@ def _runs(model: Any, X: Any, weights: npt.NDArray[Any] | None, init: Any, state
             X, weights, centers, max_iter=model.max_iter, verbose=model.verbose, tol=model._tol,
             n_threads=model._n_threads,
         )  # fmt: skip
-        run = Run(centers, labels, np.empty(0), inertia, n_iter, converged=True)
+        run = Run(centers, labels, np.empty(0), inertia, n_iter, True, model._algorithm)
         if best is None or run.is_better_than(best):
             best = run
     assert best is not None  # at least one run

@@ -33,7 +33,7 @@ class Told:
         self, prepared: Prepared, weights: Weights, assigner: Assigner, limits: Limits
     ) -> None:
         self._assigner, self._weights, self._limits = assigner, weights.scaled, limits
-        self.counts, self.skipped = assigner.counts, assigner.skipped
+        self.counts, self.skipped, self.name = assigner.counts, assigner.skipped, assigner.name
         self._unit = prepared.metric.scale**2
         self._mass = weights.scale
         self._done, self._is_strict = 0, False

@@ -19,7 +19,7 @@ from kseeds.methods.greedy.steps import Float64Array, OneByOne
 from kseeds.nearest.inverted import Inverted
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import Reused
-from kseeds.runtime.block_sizes import BLOCK
+from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
@@ -42,7 +42,11 @@ class PostingRows(OneByOne):
         values = np.empty(points.size, dtype=points.dtype)
         kernels.transpose(self._arrays, starts[:-1].copy(), rows, values)
         self._postings = kernels.Postings(starts, rows, values)
-        self._dots = Reused(lambda: np.empty(len(points)))
+        most = int(np.diff(points.indptr).max())
+        self._error = 4.0 * (most + 4) * float(np.finfo(np.float64).eps)
+        padded = -(-len(points) // LANES) * LANES
+        self._levels = np.full(padded, np.inf)
+        self._dots = Reused(lambda: np.zeros(padded))
 
     @property
     def total(self) -> float:
@@ -59,6 +63,9 @@ class PostingRows(OneByOne):
             self.nearest, centers, 0, self._workers
         )
         self.nearest.n_compared = len(centers)
+        kernels.set_levels(
+            self._arrays, self.nearest.squared, self._error, 0, len(self._points), self._levels
+        )
         sum_blocks(self._masses, 0, -(-len(self._points) // BLOCK))
         sum_inner(self._sums)
         return counts.distances
@@ -77,7 +84,7 @@ class PostingRows(OneByOne):
             with self._dots.one() as dots:
                 gain: float = kernels.gain(
                     self._arrays, self._postings, candidates[start], squared, self._weights,
-                    family, dots,
+                    family, self._error, self._levels, dots,
                 )  # fmt: skip
             return gain
 
@@ -85,7 +92,7 @@ class PostingRows(OneByOne):
         with self._dots.one() as dots:
             kernels.take(
                 self._arrays, self._postings, candidates[at], squared, self.nearest.labels,
-                self.nearest.n_compared, self._masses, family, dots,
+                self.nearest.n_compared, self._masses, family, self._error, self._levels, dots,
             )  # fmt: skip
         self.nearest.n_compared += 1
         return candidates[at], len(candidates) * len(self._points)

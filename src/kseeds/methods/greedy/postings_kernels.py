@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kseeds.distances.sparse_kernels import from_dot
-from kseeds.runtime.block_sizes import BLOCK
+from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import sum_block, sum_inner
+from kseeds.simd.runs import gaps_within
+
+_gaps_within = gaps_within()
 
 
 class Postings(NamedTuple):
@@ -32,65 +35,84 @@ def transpose(points: Any, places: Any, rows: Any, values: Any) -> None:
 
 
 @kernel
-def products(points: Any, postings: Postings, candidate: int, dots: Any) -> float:
-    """Write the scalar product of every row with a candidate; return a bound of their errors.
-
-    In units of the squared norms of both: a distance that is computed from a product errs by less
-    than that times |x|² + |c|².
-    """
+def products(points: Any, postings: Postings, candidate: int, dots: Any) -> None:
+    """Write the scalar product of every row with a candidate."""
     for i in range(dots.shape[0]):
         dots[i] = 0.0
-    first, last = points.indptr[candidate], points.indptr[candidate + 1]
-    for p in range(first, last):
+    for p in range(points.indptr[candidate], points.indptr[candidate + 1]):
         column, value = points.indices[p], np.float64(points.data[p])
         for q in range(postings.starts[column], postings.starts[column + 1]):
             dots[postings.rows[q]] += value * np.float64(postings.values[q])
-    return float(4.0 * (last - first + 4) * np.finfo(np.float64).eps)
 
 
 @inlined
-def _closer(
-    points: Any, i: int, candidate: int, dots: Any, error: float, squared: Any, family: Any
-) -> Any:
-    """Return the squared distance of row i to a candidate, or something not below its α²."""
-    if family is None:
-        norms = points.norms[i] + points.norms[candidate]
-        if norms - 2.0 * dots[i] - error * norms > 1.001 * squared[i]:
-            return squared[i]
-    return from_dot(dots[i], points, i, points, candidate, family)
+def set_level(points: Any, i: int, squared: Any, error: float, levels: Any) -> None:
+    """Set what the product with a candidate must reach for it to be nearer than α: see `_reached`.
+
+    |x − c|² ≥ (1 − e)·(|x|² + |c|²) − 2·x·c with the error e of a distance that is computed from
+    a product, relative to the squared norms. So α² ≤ |x − c|² unless x·c is at least half of
+    (1 − e)·(|x|² + |c|²) − α²; the level is what of this does not depend on the candidate.
+    """
+    levels[i] = 0.5 * ((1.0 - error) * points.norms[i] - 1.001 * np.float64(squared[i]))
+
+
+@kernel
+def set_levels(points: Any, squared: Any, error: float, start: int, stop: int, levels: Any) -> None:
+    """Set the levels of rows ``start`` to ``stop``; past the last row they are infinite."""
+    for i in range(start, stop):
+        set_level(points, i, squared, error, levels)
+
+
+@inlined
+def _limit(points: Any, candidate: int, error: float) -> float:
+    """Return what levels, less products, are compared with."""
+    return float(-0.5 * (1.0 - error) * points.norms[candidate])
 
 
 @kernel
 def gain(
     points: Any, postings: Postings, candidate: int, squared: Any, weights: Any, family: Any,
-    dots: Any,
+    error: float, levels: Any, dots: Any,
 ) -> float:  # fmt: skip
     """Return by how much a candidate would lower Σ w·α²."""
-    error = products(points, postings, candidate, dots)
-    total = 0.0
-    for i in range(squared.shape[0]):
-        distance = _closer(points, i, candidate, dots, error, squared, family)
-        if distance < squared[i]:
-            lowered = np.float64(squared[i]) - np.float64(distance)
-            total += lowered * (weights[i] if weights.shape[0] else 1.0)
+    products(points, postings, candidate, dots)
+    limit, total = _limit(points, candidate, error), 0.0
+    for first in range(0, levels.shape[0], LANES):
+        within = _gaps_within(levels, dots, first, limit)
+        i = first
+        while within > 0:
+            if within & 1:
+                distance = from_dot(dots[i], points, i, points, candidate, family)
+                if distance < squared[i]:
+                    lowered = np.float64(squared[i]) - np.float64(distance)
+                    total += lowered * (weights[i] if weights.shape[0] else 1.0)
+            within >>= 1
+            i += 1
     return total
 
 
 @kernel
 def take(
     points: Any, postings: Postings, candidate: int, squared: Any, labels: Any, number: int,
-    masses: Masses, family: Any, dots: Any,
+    masses: Masses, family: Any, error: float, levels: Any, dots: Any,
 ) -> None:  # fmt: skip
     """Make a candidate the centre of this number; bring the sums up to date."""
-    error = products(points, postings, candidate, dots)
-    n = squared.shape[0]
-    for start in range(0, n, BLOCK):
-        changed = False
-        for i in range(start, start + BLOCK if start + BLOCK < n else n):
-            distance = _closer(points, i, candidate, dots, error, squared, family)
-            if distance < squared[i]:
-                squared[i], labels[i] = distance, number
-                changed = True
-        if changed:
-            sum_block(masses, start // BLOCK)
+    products(points, postings, candidate, dots)
+    limit, changed = _limit(points, candidate, error), -1
+    for first in range(0, levels.shape[0], LANES):
+        within = _gaps_within(levels, dots, first, limit)
+        i = first
+        while within > 0:
+            if within & 1:
+                distance = from_dot(dots[i], points, i, points, candidate, family)
+                if distance < squared[i]:
+                    squared[i], labels[i] = distance, number
+                    set_level(points, i, squared, error, levels)
+                    if changed >= 0 and i // BLOCK != changed:
+                        sum_block(masses, changed)
+                    changed = i // BLOCK
+            within >>= 1
+            i += 1
+    if changed >= 0:
+        sum_block(masses, changed)
     sum_inner(masses.sums)

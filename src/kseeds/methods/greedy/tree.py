@@ -6,8 +6,6 @@ forest are shared out to threads; once they are few, many steps are taken by one
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,11 +13,12 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import tree_kernels as kernels
 from kseeds.methods.greedy.rule import TIE, winner
+from kseeds.nearest.forest import one_after_the_other
 from kseeds.nearest.point_tree import trees_over
 from kseeds.nearest.projection import Components, Projection, rounding_of
 from kseeds.nearest.state import Nearest
-from kseeds.runtime.aligned import Reused, aligned
-from kseeds.runtime.block_sizes import BLOCK, COLUMNS
+from kseeds.runtime.aligned import Reused
+from kseeds.runtime.block_sizes import BLOCK
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
@@ -64,7 +63,7 @@ class TreeRows:
         trees = trees_over(placed, workers)
         d = placed.shape[1]
         del placed
-        self._forest = _one_after_the_other(trees)
+        self._forest = one_after_the_other(trees)
         self.nearest = Nearest.empty(points)  # after what takes the most memory
         weights = np.empty(0) if problem.weights is None else problem.weights
         self._masses = Masses(self.nearest.squared, weights, sum_tree.new_sums(n))
@@ -180,31 +179,3 @@ class TreeRows:
 def _cleared(space: kernels.Workspace) -> kernels.Workspace:
     space.lowered[:] = 0.0
     return space
-
-
-def _one_after_the_other(trees: list[Any]) -> kernels.Forest:
-    """Return the trees in shared arrays, their rows infinitely far from any centre.
-
-    Empties the list, tree by tree, so that not all are there twice.
-    """
-    parts = np.cumsum([0, *(len(tree.counts) for tree in trees)])
-    places = np.cumsum([0, *(len(tree.order) for tree in trees)])
-    (d, dtype), leaves = (trees[0].lower.shape[1], trees[0].lower.dtype), parts[-1]
-    order, counts = np.empty(places[-1], dtype=np.uint32), np.empty(leaves, dtype=np.int64)
-    first, nodes = np.empty(leaves + 1, dtype=np.int64), 2 * leaves - len(trees)
-    tiles = aligned((places[-1] // COLUMNS * d, COLUMNS), dtype)
-    lower, upper = np.empty((2, nodes, d), dtype=dtype)
-    for p in range(len(trees)):
-        tree, begin, leaf = trees[p], places[p], slice(parts[p], parts[p + 1])
-        trees[p] = None
-        node = slice(2 * parts[p] - p, 2 * parts[p + 1] - p - 1)
-        order[begin : places[p + 1]], counts[leaf] = tree.order, tree.counts
-        first[leaf], lower[node], upper[node] = tree.first[:-1] + begin, tree.lower, tree.upper
-        tiles[begin // COLUMNS * d : places[p + 1] // COLUMNS * d] = tree.tiles
-    first[-1] = places[-1]
-    kept, largest = np.full(places[-1], np.inf, dtype=dtype), np.full(nodes, np.inf)
-    beyond = first[:-1] + counts
-    missing = first[1:] - beyond
-    ends = np.cumsum(missing)
-    kept[np.repeat(beyond - ends + missing, missing) + np.arange(ends[-1])] = -1.0
-    return kernels.Forest(order, first, counts, lower, upper, tiles, kept, largest, parts)

@@ -17,6 +17,7 @@ import numpy as np
 from kseeds.distances.pair_kernels import sum_of_squares
 from kseeds.methods.greedy.rule import TIE
 from kseeds.nearest.brute_force_kernels import squares
+from kseeds.nearest.forest import Forest
 from kseeds.nearest.point_tree_kernels import widened
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
@@ -26,23 +27,6 @@ from kseeds.sampling.sum_tree_kernels import draw_rows, refresh_block, sum_block
 
 BOUND, EXACT, TAKE = 0, 1, 2
 """What is done at a leaf: bound gains from above, compute them, or make a candidate a centre."""
-
-
-class Forest(NamedTuple):
-    """Trees as in `kseeds.nearest.point_tree_kernels.Tree`, one after the other.
-
-    Part p has the leaves from ``parts[p]`` to ``parts[p + 1]`` and twice as many nodes, less one.
-    """
-
-    order: Any
-    first: Any
-    counts: Any
-    lower: Any
-    upper: Any
-    tiles: Any
-    kept: Any
-    largest: Any
-    parts: Any
 
 
 class Rows(NamedTuple):

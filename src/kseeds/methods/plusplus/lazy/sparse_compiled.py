@@ -37,7 +37,19 @@ class SparseCompiled:
         """Return the seeds as kernels take them; the arrays are new after room was made."""
         seeds: SeedRows = state.centers.rows
         rows = SparseArrays(seeds.entries, seeds.columns, seeds.pointers, seeds.norms)
-        return Lists(rows, seeds.owners, seeds.following, seeds.heads, state.centers.indices)
+        return Lists(
+            rows, seeds.owners, seeds.following, seeds.heads, seeds.copies, seeds.copied_owners,
+            seeds.bounds, state.centers.indices,
+        )  # fmt: skip
+
+    def _copy_lists(self, state: State) -> None:
+        seeds: SeedRows = state.centers.rows
+        if seeds.copying_is_due(state.known):
+            used = int(seeds.pointers[state.known])
+            seeds.copies = np.empty(used, dtype=seeds.entries.dtype)
+            seeds.copied_owners = np.empty(used, dtype=np.int32)
+            kernels.copy_lists(self._seeds(state), state.known)
+            seeds.n_copied = state.known
 
     def _block_rows(self, steps_per_row: float) -> int:
         """Return rows a task: whole blocks, and so few that none takes long."""
@@ -70,6 +82,7 @@ class SparseCompiled:
             draw_rows(masses, uniforms, batch, state.proposals.targets, state.proposals.rows)
             needed = kernels.entries_of(self._arrays, state.proposals.rows)
             seeds.reserve(int(seeds.pointers[state.known] + needed))
+            self._copy_lists(state)
             lists = self._seeds(state)
             pairs = self._evaluate(state, rows, lists, uniforms, batch)
             settled, accepted, more, wasted = kernels.settle(
@@ -92,8 +105,8 @@ class SparseCompiled:
         def task(start: int, stop: int) -> int:
             with workspaces.one() as dots:
                 pairs: int = kernels.evaluate(
-                    rows, lists, state.proposals, state.metric.kernel_family, state.known,
-                    uniforms, batch, start, stop, dots,
+                    rows, lists, state.proposals, state.metric.kernel_family,
+                    state.centers.rows.n_copied, state.known, uniforms, batch, start, stop, dots,
                 )  # fmt: skip
             return pairs
 
@@ -110,8 +123,8 @@ class SparseCompiled:
         def task(start: int, stop: int) -> int:
             with workspaces.one() as dots:
                 pairs: int = kernels.partial_refresh(
-                    rows, masses, lists, state.metric.kernel_family, state.known, threshold, start,
-                    stop, dots,
+                    rows, masses, lists, state.metric.kernel_family, state.centers.rows.n_copied,
+                    state.known, threshold, start, stop, dots,
                 )  # fmt: skip
             return pairs
 

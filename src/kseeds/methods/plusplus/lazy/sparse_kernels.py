@@ -34,21 +34,59 @@ def first_pass(
 
 
 @kernel
-def dots_with_seeds(points: Any, i: int, seeds: Lists, first: int, last: int, dots: Any) -> None:
+def copy_lists(seeds: Lists, known: int) -> None:
+    """Copy the lists of all columns, one after the other."""
+    place = 0
+    for entry in range(seeds.rows.indptr[known]):
+        column = seeds.rows.indices[entry]
+        at = seeds.heads[column]
+        # All lists are copied from their newest entry on, each when that comes up.
+        if at != entry:
+            continue
+        seeds.bounds[column, 0] = place
+        while at >= 0:
+            seeds.copies[place], seeds.copied_owners[place] = seeds.rows.data[at], seeds.owners[at]
+            place += 1
+            at = seeds.following[at]
+        seeds.bounds[column, 1] = place
+
+
+@kernel
+def dots_with_seeds(
+    points: Any, i: int, seeds: Lists, n_copied: int, first: int, last: int, dots: Any
+) -> None:
     """Write the scalar products of row i with the seeds ``first`` to ``last``."""
     for s in range(last - first):
         dots[s] = 0.0
+    newer = n_copied if n_copied > first else first
     for p in range(points.indptr[i], points.indptr[i + 1]):
-        value, at = np.float64(points.data[p]), seeds.heads[points.indices[p]]
-        while at >= 0 and seeds.owners[at] >= first:
+        column, value = points.indices[p], np.float64(points.data[p])
+        at = seeds.heads[column]
+        while at >= 0 and seeds.owners[at] >= newer:
             dots[seeds.owners[at] - first] += value * np.float64(seeds.rows.data[at])
             at = seeds.following[at]
+        if n_copied > first:
+            for q in range(seeds.bounds[column, 0], seeds.bounds[column, 1]):
+                if seeds.copied_owners[q] < first:
+                    break
+                dots[seeds.copied_owners[q] - first] += value * np.float64(seeds.copies[q])
+
+
+@inlined
+def _is_beyond(points: Any, i: int, seeds: Lists, s: int, dot: float, limit: float) -> bool:
+    """Tell whether row i is surely farther from seed s than a squared distance.
+
+    See `kseeds.distances.sparse_reference` for the error; an arc is longer than its chord.
+    """
+    norms = points.norms[i] + seeds.rows.norms[s]
+    error = 4.0 * (points.indptr[i + 1] - points.indptr[i] + 4) * np.finfo(np.float64).eps
+    return bool(norms - 2.0 * dot - error * norms > 1.001 * limit)
 
 
 @kernel
 def evaluate(
-    rows: Rows, seeds: Lists, proposals: Proposals, family: Any, known: int, uniforms: Any,
-    batch: int, start: int, stop: int, dots: Any,
+    rows: Rows, seeds: Lists, proposals: Proposals, family: Any, n_copied: int, known: int,
+    uniforms: Any, batch: int, start: int, stop: int, dots: Any,
 ) -> int:  # fmt: skip
     """Compare the proposals ``start`` to ``stop`` with the ``known`` centres they have pending.
 
@@ -64,16 +102,19 @@ def evaluate(
         proposals.squared[b], proposals.labels[b] = least, near
         at = oldest
         if oldest < known and least >= limit:
-            dots_with_seeds(points, i, seeds, oldest, known, dots)
+            dots_with_seeds(points, i, seeds, n_copied, oldest, known, dots)
         while at < known and not (least < limit):
             group = at - at % COLUMNS + COLUMNS
             last = group if group < known else known
             for s in range(at, last):
-                distance = from_dot(dots[s - oldest], points, i, seeds.rows, s, family)
+                dot = dots[s - oldest]
+                if dot != 0.0:
+                    pairs += 1
+                if _is_beyond(points, i, seeds, s, dot, limit):
+                    continue
+                distance = from_dot(dot, points, i, seeds.rows, s, family)
                 if distance < least:
                     least, near = distance, s
-                if dots[s - oldest] != 0.0:
-                    pairs += 1
             at = last
         if least < limit:
             proposals.squared[b], proposals.labels[b] = least, near
@@ -148,8 +189,8 @@ def entries_of(points: Any, rows: Any) -> int:
 
 @kernel
 def partial_refresh(
-    rows: Rows, masses: Masses, seeds: Lists, family: Any, known: int, threshold: float,
-    start: int, stop: int, dots: Any,
+    rows: Rows, masses: Masses, seeds: Lists, family: Any, n_copied: int, known: int,
+    threshold: float, start: int, stop: int, dots: Any,
 ) -> int:  # fmt: skip
     """Compare the rows of mass at least ``threshold`` with all centres they have pending.
 
@@ -164,8 +205,11 @@ def partial_refresh(
             oldest = rows.n_compared[i]
             if mass < threshold or mass <= 0.0 or oldest >= known:
                 continue
-            dots_with_seeds(points, i, seeds, oldest, known, dots)
+            dots_with_seeds(points, i, seeds, n_copied, oldest, known, dots)
             for s in range(oldest, known):
+                limit = np.float64(rows.squared[i])
+                if _is_beyond(points, i, seeds, s, dots[s - oldest], limit):
+                    continue
                 distance = from_dot(dots[s - oldest], points, i, seeds.rows, s, family)
                 if distance < rows.squared[i]:
                     rows.squared[i], rows.labels[i] = distance, s

@@ -1,7 +1,9 @@
 """The seeds of sparse data as they are found: rows, and lists of what is in each column.
 
 The list of a column leads from its newest entry to its oldest, so that a row meets all seeds it was
-not compared with by walking the lists of its own columns, each up to the seeds it has met.
+not compared with by walking the lists of its own columns, each up to the seeds it has met. Links
+lead all over the memory; so now and then all lists are copied one after the other, and links are
+followed for the newest seeds only.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import numpy.typing as npt
 from kseeds.distances.sparse_rows import SparseRows
 
 _NONE = -1
+_FEW = 256
+"""Seeds whose lists are in the cache anyway."""
 
 
 class Lists(NamedTuple):
@@ -21,13 +25,18 @@ class Lists(NamedTuple):
 
     The entries of ``rows`` are linked by column: ``heads`` has the newest entry of each column,
     ``following`` the next older one of each entry, -1 for none; ``owners`` has the seed of
-    each entry. ``indices`` are the rows that became seeds; initial centres have no entry there.
+    each entry. ``copies`` and ``copied_owners`` have the entries of the seeds up to some number,
+    those of column j from ``bounds[j, 0]`` to ``bounds[j, 1]``, the newest first. ``indices`` are
+    the rows that became seeds; initial centres have no entry there.
     """
 
     rows: Any
     owners: Any
     following: Any
     heads: Any
+    copies: Any
+    copied_owners: Any
+    bounds: Any
     indices: Any
 
 
@@ -46,6 +55,9 @@ class SeedRows:
         self.norms = np.zeros(wanted)
         self.owners = self.following = np.empty(0, dtype=np.int64)
         self.heads: npt.NDArray[np.int64] | None = None
+        self.copies, self.copied_owners = self.entries[:0], np.empty(0, dtype=np.int32)
+        self.bounds = np.empty((0, 2), dtype=np.int64)
+        self.n_copied = 0
 
     def __getitem__(self, which: Any) -> SparseRows:
         if not isinstance(which, slice):
@@ -84,8 +96,16 @@ class SeedRows:
         self.heads = np.full(self.shape[1], _NONE, dtype=np.int64)
         self.owners = np.empty(len(self.entries), dtype=np.int32)
         self.following = np.empty(len(self.entries), dtype=np.int64)
+        self.bounds = np.zeros((self.shape[1], 2), dtype=np.int64)
         for number in range(known):
             mine = slice(int(self.pointers[number]), int(self.pointers[number + 1]))
             columns = self.columns[mine]
             self.owners[mine], self.following[mine] = number, self.heads[columns]
             self.heads[columns] = np.arange(mine.start, mine.stop)
+
+    def copying_is_due(self, known: int) -> bool:
+        """Tell whether so many seeds were added since lists were copied that it pays again.
+
+        All the copies together cost three times the last one.
+        """
+        return known >= _FEW and 2 * known >= 3 * self.n_copied

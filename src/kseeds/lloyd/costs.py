@@ -1,0 +1,42 @@
+"""What iterations cost, in nanoseconds of one thread, for a row; see `kseeds.nearest.costs`.
+
+All algorithms give the same result, so these only choose what is fastest.
+"""
+
+from __future__ import annotations
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.nearest import costs
+
+ITERATIONS = 15
+"""How many iterations a job is expected to take, if it may take as many."""
+VISIT = 6.0
+"""A row of a tree, apart from the distances of its leaf."""
+CHECK = 8.0
+"""A row whose bounds are looked at."""
+OPEN = 0.5
+"""Share of the rows that bounds leave open."""
+
+
+def tree(points: FloatArray, n_clusters: int, iterations: int, dimension: float) -> float:
+    """Return the cost of building a tree and of all iterations on it."""
+    pairs = min(n_clusters, costs.leaf_centers(points, n_clusters, dimension))
+    once = VISIT * costs.width_of(points) + pairs * costs.leaf_pair(points)
+    return 1.3 * costs.tree_build(points) + iterations * once
+
+
+def gemm(points: FloatArray, n_clusters: int, iterations: int) -> float:
+    """Return the cost of all iterations by matrix products."""
+    return costs.gemm(points, iterations * n_clusters, iterations)
+
+
+def bounds(points: FloatArray, n_clusters: int, in_ball: float) -> float:
+    """Return the cost of an iteration with bounds, if so many centres are near that of a row.
+
+    Rows that are left open are laid out as columns and compared with those in the ball, and the
+    lists of neighbours are made of the distances of all pairs of centres.
+    """
+    d, width = int(points.shape[1]), costs.width_of(points)
+    pairs = 4.0 + 1.5 * in_ball
+    lists = n_clusters * (3000.0 + n_clusters * (5.0 + 0.035 * d)) / len(points)
+    return CHECK + OPEN * width * (20.0 + 0.8 * d + pairs * (0.2 + 0.04 * d)) + width * lists

@@ -1,0 +1,55 @@
+"""The trees over parts of the points, one after the other in the same arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kseeds.runtime.aligned import aligned
+from kseeds.runtime.block_sizes import COLUMNS
+
+
+class Forest(NamedTuple):
+    """Trees as in `kseeds.nearest.point_tree_kernels.Tree`, one after the other.
+
+    Part p has the leaves from ``parts[p]`` to ``parts[p + 1]`` and twice as many nodes, less one.
+    """
+
+    order: Any
+    first: Any
+    counts: Any
+    lower: Any
+    upper: Any
+    tiles: Any
+    kept: Any
+    largest: Any
+    parts: Any
+
+
+def one_after_the_other(trees: list[Any]) -> Forest:
+    """Return the trees in shared arrays, their rows infinitely far from any centre.
+
+    Empties the list, tree by tree, so that not all are there twice.
+    """
+    parts = np.cumsum([0, *(len(tree.counts) for tree in trees)])
+    places = np.cumsum([0, *(len(tree.order) for tree in trees)])
+    (d, dtype), leaves = (trees[0].lower.shape[1], trees[0].lower.dtype), parts[-1]
+    order, counts = np.empty(places[-1], dtype=np.uint32), np.empty(leaves, dtype=np.int64)
+    first, nodes = np.empty(leaves + 1, dtype=np.int64), 2 * leaves - len(trees)
+    tiles = aligned((places[-1] // COLUMNS * d, COLUMNS), dtype)
+    lower, upper = np.empty((2, nodes, d), dtype=dtype)
+    for p in range(len(trees)):
+        tree, begin, leaf = trees[p], places[p], slice(parts[p], parts[p + 1])
+        trees[p] = None
+        node = slice(2 * parts[p] - p, 2 * parts[p + 1] - p - 1)
+        order[begin : places[p + 1]], counts[leaf] = tree.order, tree.counts
+        first[leaf], lower[node], upper[node] = tree.first[:-1] + begin, tree.lower, tree.upper
+        tiles[begin // COLUMNS * d : places[p + 1] // COLUMNS * d] = tree.tiles
+    first[-1] = places[-1]
+    kept, largest = np.full(places[-1], np.inf, dtype=dtype), np.full(nodes, np.inf)
+    beyond = first[:-1] + counts
+    missing = first[1:] - beyond
+    ends = np.cumsum(missing)
+    kept[np.repeat(beyond - ends + missing, missing) + np.arange(ends[-1])] = -1.0
+    return Forest(order, first, counts, lower, upper, tiles, kept, largest, parts)
