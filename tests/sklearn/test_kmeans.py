@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kseeds
-from kseeds.sklearn import Init, KMeans, costs, fitting
+from kseeds.nearest.finish import finish
+from kseeds.sklearn import Init, KMeans, assigning, costs, fitting
 from kseeds.sklearn import kmeans as module
 from tests.sklearn.common import blobs
 
@@ -298,6 +299,11 @@ def test_sparse_data_is_seeded_by_us_and_iterated_by_scikit_learn(container, mon
     model = KMeans(64, random_state=0, max_iter=5).fit(data)
     assert len(calls) == 1
     assert np.array_equal(model.predict(data), model.labels_)
+    monkeypatch.setattr(costs, "sparse_assign_pays", lambda entries, k: True)
+    monkeypatch.setattr(assigning, "finish", lambda *a: calls.append(a) or finish(*a))
+    assert np.array_equal(model.predict(data), model.labels_)
+    assert model.score(data) == pytest.approx(-model.inertia_)
+    assert len(calls) == 3
     again = KMeans(64, random_state=0, max_iter=5).fit(data)
     assert np.array_equal(model.cluster_centers_, again.cluster_centers_)
 

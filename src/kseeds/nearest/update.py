@@ -46,6 +46,10 @@ class NearestUpdater:
         """
         counts = NOTHING
         if len(centers):
+            if not is_sparse(centers):
+                # Kernels are compiled for one type of array only, whoever the centres are from.
+                centers = centers.view()
+                centers.flags.writeable = False
             name = self._strategy_for(len(centers))
             with self._noted(name):
                 counts = self.built(name).update(nearest, centers, first, self._job.workers)

@@ -23,13 +23,16 @@ def labels_inertia(theirs: Callable[..., Any]) -> Callable[..., Any]:
     def _labels_inertia(
         X: Any, sample_weight: Any, centers: Any, n_threads: int = 1, return_inertia: bool = True
     ) -> Any:
-        is_ours = not is_sparse(X) and costs.assign_pays(X.shape, len(centers))
+        if is_sparse(X):
+            is_ours = costs.sparse_assign_pays(X.nnz, len(centers))
+        else:
+            is_ours = costs.assign_pays(X.shape, len(centers))
         if is_ours and return_inertia:
             is_ours = sample_weight.min() >= 0.0 and sample_weight.max() > 0.0
         if not is_ours or X.dtype != centers.dtype:
             return theirs(X, sample_weight, centers, n_threads, return_inertia)
         prepared, known = prepare_together(X, centers, "euclidean", names=("X", "centers"))
-        weights = check_weights(sample_weight if return_inertia else None, len(X))
+        weights = check_weights(sample_weight if return_inertia else None, X.shape[0])
         exact = exact_centers(prepared, known)
         with Workers(n_threads) as workers:
             labels, _, inertia = finish(prepared, weights, None, known, exact, workers)

@@ -10,6 +10,9 @@ _ITERATION = 100e3
 """What an iteration of kseeds costs, whatever the data."""
 _ROW, _COLUMN, _CENTER, _PRODUCT = 4.0, 0.55, 0.85, 0.05
 """scikit-learn: a row, each of its columns, each centre it is compared with, and each pair."""
+_SPARSE_CENTERS, _SPARSE_PAIRS = 32, 1e7
+"""Centres, and pairs of an entry of sparse data and a centre, from which on lists of columns are
+several times as fast as scikit-learn."""
 _LEAST = 1e6
 """Iterations of scikit-learn that take less than this are too short to be bettered."""
 
@@ -35,3 +38,8 @@ def lloyd_pays(shape: tuple[int, int], k: int) -> bool:
 def assign_pays(shape: tuple[int, int], k: int) -> bool:
     """Tell whether rows are for `kseeds.assign`."""
     return lloyd_pays(shape, k)
+
+
+def sparse_assign_pays(entries: int, k: int) -> bool:
+    """Tell whether sparse rows of so many entries are."""
+    return k >= _SPARSE_CENTERS and entries * k >= _SPARSE_PAIRS
