@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd.base import Anew
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.block_sizes import LANES
@@ -13,8 +14,10 @@ _ENTRIES = 1 << 15
 """Pairs of rows and centres up to which a job is small."""
 
 
-def is_small(points: FloatArray, metric: Metric, n_clusters: int) -> bool:
+def is_small(points: Points, metric: Metric, n_clusters: int) -> bool:
     """Tell whether all squared distances are best computed at once."""
+    if is_sparse(points):
+        return False
     few = len(points) * n_clusters <= _ENTRIES and points.shape[1] < LANES
     return few and metric.family is Family.EUCLIDEAN
 
