@@ -89,7 +89,7 @@ def all_faults(jobs) -> tuple[list[Fault], dict[str, object]]:
     return found, wanted
 
 
-EVERY = 10_000
+EVERY = 20_000
 """More faults than there are."""
 
 
