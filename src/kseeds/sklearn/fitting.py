@@ -20,11 +20,12 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_sample_weight, _is_arraylike_not_scalar
 
 from kseeds.clustering.fitting import Fitting, Run
-from kseeds.inputs import check_weights, prepare_like, prepare_together
+from kseeds.inputs import Prepared, check_weights, prepare_like, prepare_together
 from kseeds.lloyd.iteration import Limits
 from kseeds.runtime.threads import Workers
 from kseeds.sklearn import costs
 from kseeds.sklearn.drawing import draw
+from kseeds.sklearn.loading import loaded_if_repaid
 from kseeds.sklearn.sparse import is_sparse
 from kseeds.sklearn.telling import Told
 
@@ -76,7 +77,11 @@ def fit_model(model: Any, X: Any, sample_weight: Any, depth: int = 3) -> None:
         model._validate_center_shape(data, init)
     if is_ours and not _are_ordinary(weights, model.n_clusters):
         is_ours, model._tol = False, _kmeans._tolerance(data, model.tol)
-    best = (_by_ours if is_ours else _by_theirs)(model, data, weights, init, state)
+    if is_ours:
+        with loaded_if_repaid():
+            best = _by_ours(model, data, weights, init, state)
+    else:
+        best = _by_theirs(model, data, weights, init, state)
     found = np.count_nonzero(np.bincount(best.labels, minlength=model.n_clusters))
     if found < model.n_clusters:
         warnings.warn(
@@ -117,7 +122,7 @@ def _by_ours(
         for _ in range(model._n_init):
             labels = None
             if not is_array:
-                centers, labels = _start(model, X, weights, init, state)
+                centers, labels = _start(model, X, prepared, weights, init, state)
                 given, _ = prepare_like(prepared, centers, name="init")
             if model.verbose:
                 print("Initialization complete")
@@ -130,11 +135,16 @@ def _by_ours(
 
 
 def _start(
-    model: Any, X: npt.NDArray[Any], weights: npt.NDArray[Any] | None, init: Any, state: Any
+    model: Any,
+    X: npt.NDArray[Any],
+    prepared: Prepared,
+    weights: npt.NDArray[Any] | None,
+    init: Any,
+    state: Any,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32] | None]:
     """Return starting centres, and the labels of all rows if they are known."""
     if isinstance(init, str) and init == "k-means++":
-        centers, _, labels = draw(X, model.n_clusters, weights, state, None)
+        centers, _, labels = draw(X, model.n_clusters, weights, state, None, prepared)
         return centers, labels
     mean = X.dtype.type(0.0)
     if callable(init):  # is promised data whose mean is 0
