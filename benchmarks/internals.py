@@ -74,6 +74,13 @@ def warm_greedy() -> None:
     kseeds.warmup(*greedy_kernels(), dtype="float32")
 
 
+def warm_lloyd() -> None:
+    """Load the kernels of k-means, as after the first large jobs."""
+    ours = [name for name in compile_policy.COMPILING if name.startswith("lloyd_")]
+    assigning = ("brute", "gemm", "projected_tree", "projected_scan")
+    kseeds.warmup(*ours, *assigning, dtype="float32")
+
+
 def warm_fits() -> None:
     """Load all kernels that a fit may use."""
     kseeds.warmup(dtype="float32")

@@ -18,6 +18,7 @@ from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.lloyd.choice import Job as LloydJob
 from kseeds.lloyd.choice import build
 from kseeds.lloyd.columns import columns_by_kernels
+from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
@@ -60,9 +61,9 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         "greedy_columns", "greedy_scan", "greedy_tree" and "greedy_projected_tree" for
         `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
         "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
-        "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings" and "inverted" for
-        sparse data, instead of the others; "lloyd_tree", "lloyd_bounds" and "lloyd_sums" for
-        `kmeans`, beside those of `assign`. All, if none is named.
+        "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings", "inverted" and
+        "sparse_means" for sparse data, instead of the others; "lloyd_tree", "lloyd_bounds" and
+        "lloyd_sums" for `kmeans`, beside those of `assign`. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -119,6 +120,10 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
             fingerprint_by_kernels(X, workers)
         elif kernel_set.startswith("lloyd_"):
             _warm_lloyd(X, kernel_set.removeprefix("lloyd_"), workers)
+        elif kernel_set == "sparse_means":
+            points = _sparse(X)
+            means = SparseMeans(SparseSums(_ROWS, 1), points, None, False, workers)
+            means.totals_compiled(np.arange(_ROWS), np.array([0, _ROWS]))
         elif kernel_set in ("lazy", "sparse_lazy"):
             _warm_lazy(X, is_sparse=kernel_set == "sparse_lazy")
         elif kernel_set.startswith("greedy_"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from kseeds import kmeans, kmeans_plusplus
 
@@ -34,8 +33,6 @@ X = np.random.default_rng(0).normal(size=(20, 3))
         ({"init": X[:5, :2]}, ValueError, r"^init has 2 columns but the data has 3"),
         ({"init": np.full((5, 3), np.nan)}, ValueError, r"^init has nan in 5 rows"),
         ({"X": np.where(X > 2, np.nan, X) * np.nan}, ValueError, r"^X has .*nan"),
-        ({"X": scipy.sparse.csr_matrix(X)}, TypeError,
-         r"^X is a sparse csr_matrix, which kmeans does not take; pass X.toarray\(\)"),
         ({"X": X * 0, "metric": "cosine"}, ValueError, r"^X has a zero vector at row 0"),
         ({"sample_weight": np.ones(3)}, ValueError, r"^sample_weight has shape \(3,\)"),
         ({"sample_weight": np.eye(20)[0]}, ValueError, r"^n_clusters=5 is more than the 1 rows"),

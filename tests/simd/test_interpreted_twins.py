@@ -40,7 +40,7 @@ LANE_SUMS = {term: compiled(rows.lane_sum(term), 4) for term in TERMS}
 FINGERPRINT_WORDS = compiled(fingerprint_words, 4)
 FINGERPRINTED_SUM = compiled(rows.fingerprinted_sum_of_squares(), 7)
 WEIGHTED_SUM = compiled(rows.weighted_sum(), 4)
-COLUMN_SUMS = compiled(columns.column_sums(), 6)
+COLUMN_SUMS = {count: compiled(columns.column_sums(count), 6) for count in (LANES, COLUMNS)}
 BOX_SUMS = compiled(columns.box_sums(), 9)
 COMPARE_PAIR = compiled(columns.compare_pair(), 9)
 LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for together in (1, 4)}
@@ -48,6 +48,7 @@ FOUR_PRODUCTS = compiled(products.four_products(), 5)
 PRODUCTS_WITHIN = compiled(products.products_within(), 6)
 TRANSPOSE_BLOCK = compiled(transposed.transpose_block(), 7)
 KEEP_NEARER = compiled(tables.keep_nearer(), 4)
+KEEP_TWO_NEAREST = compiled(tables.keep_two_nearest(), 5)
 LARGEST_OF_LESSER = compiled(tables.largest_of_lesser(), 2)
 GROUP_MINIMA = compiled(columns.group_minima(), 7)
 ADD_RUNS = compiled(runs.add_runs(), 5)
@@ -72,6 +73,7 @@ def test_every_twin_is_compared_here():
         "lane_sum", "fingerprint_words", "fingerprinted_sum_of_squares", "weighted_sum",
         "column_sums", "box_sums", "compare_pair", "group_minima", "least_products",
         "products_within", "four_products", "transpose_block", "keep_nearer", "largest_of_lesser",
+        "keep_two_nearest",
         "add_runs", "least_gap", "gaps_within",
     }  # fmt: skip
 
@@ -135,18 +137,19 @@ def test_weighted_sum(dtype, weighted, length):
 @both_types
 @pytest.mark.parametrize("kind", ["random", "grid"])
 @pytest.mark.parametrize("limit", ["none", "some", "all"])
-def test_column_sums(dtype, d, kind, limit):
+@pytest.mark.parametrize("count", COLUMN_SUMS)
+def test_column_sums(dtype, d, kind, limit, count):
     rng = np.random.default_rng(d)
     A, T = values(rng, (3, d), dtype, kind), values(rng, (d, 3 * COLUMNS), dtype, kind)
     for i, first in ((0, 0), (1, COLUMNS), (2, 2 * COLUMNS)):
-        whole, limits = np.empty(COLUMNS, dtype), np.full(COLUMNS, np.inf, dtype)
+        whole, limits = np.empty(count, dtype), np.full(count, np.inf, dtype)
         assert interpreted.column_sums(A, i, T, first, limits, whole)
         if limit == "all":
             limits[:] = 0
         elif limit == "some":
-            limits[:] = np.where(np.arange(COLUMNS) == 5, whole * 2 + 1, whole / 2)
-        mine, twin = np.empty(COLUMNS, dtype), np.empty(COLUMNS, dtype)
-        below = COLUMN_SUMS(A, i, T, first, limits, mine)
+            limits[:] = np.where(np.arange(count) == 5, whole * 2 + 1, whole / 2)
+        mine, twin = np.empty(count, dtype), np.empty(count, dtype)
+        below = COLUMN_SUMS[count](A, i, T, first, limits, mine)
         assert below == interpreted.column_sums(A, i, T, first, limits, twin) == (limit != "all")
         if below:  # else the instruction may have given up, with sums that are not finished
             np.testing.assert_array_equal(mine, twin)
@@ -161,7 +164,7 @@ def test_column_sums_of_a_later_group_of_rows():
     A, T = values(rng, (1, 5), np.float32), values(rng, (15, COLUMNS), np.float32)
     limits = np.full(COLUMNS, np.inf, np.float32)
     mine, twin = np.empty(COLUMNS, np.float32), np.empty(COLUMNS, np.float32)
-    COLUMN_SUMS(A, 0, T, 10 * COLUMNS, limits, mine)
+    COLUMN_SUMS[COLUMNS](A, 0, T, 10 * COLUMNS, limits, mine)
     interpreted.column_sums(A, 0, T, 10 * COLUMNS, limits, twin)
     np.testing.assert_array_equal(mine, twin)
     assert mine.tolist() != [0.0] * COLUMNS
@@ -307,6 +310,23 @@ def test_keep_nearer_and_largest_of_lesser(dtype, kind):
         np.testing.assert_array_equal(mine[0], twin[0])
         np.testing.assert_array_equal(mine[1], twin[1])
         assert (mine[1] != labels).any()
+
+
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+def test_keep_two_nearest(dtype, kind):
+    rng = np.random.default_rng(0)
+    for number in (0, 7, 2**31 - 1):
+        sums, squared, more = values(rng, (3, COLUMNS), dtype, kind)
+        second = np.maximum(squared, more)
+        second[::9] = np.inf
+        labels = rng.integers(-1, 12, COLUMNS).astype(np.int32)
+        mine, twin = ([a.copy() for a in (squared, labels, second)] for _ in range(2))
+        KEEP_TWO_NEAREST(sums, number, *mine)
+        interpreted.keep_two_nearest(sums, number, *twin)
+        for one, other in zip(mine, twin, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert (mine[2] != second).any()
 
 
 @both_types

@@ -9,26 +9,25 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 import kseeds
+from kseeds.cli.clustering import kmeans
+from kseeds.cli.console import out as _out
+from kseeds.cli.console import printable as _printable
 from kseeds.cli.errors import reporting_errors, say
-from kseeds.cli.picture import check_picture, draw_seeds
+from kseeds.cli.picture import check_picture, draw
 from kseeds.cli.reading import read_rows
 from kseeds.cli.writing import check_names, check_target, kinds_for, row_column, write_seeds
 from kseeds.results import Seeding
 
 app = typer.Typer(
     name="kseeds",
-    help="Choose the starting centres of k-means: exact k-means++ and k-means||.",
+    help="Choose the starting centres of k-means by exact k-means++ and k-means||; run k-means.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-# File names are printed as they are: brackets and colons are not markup.
-_out = Console(markup=False, emoji=False)
-
 METHODS: dict[str, Callable[..., Seeding]] = {
     "plusplus": kseeds.kmeans_plusplus,
     "greedy": kseeds.greedy_kmeans_plusplus,
@@ -51,7 +50,7 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Choose the starting centres of k-means: exact k-means++ and k-means||."""
+    """Choose the starting centres of k-means by exact k-means++ and k-means||; run k-means."""
 
 
 @app.command()
@@ -78,7 +77,7 @@ def demo(
         X = _blobs(rows, random_state)
         _out.print(f"{rows:,} points in two dimensions, {k} seeds\n")
         drawn = _compare(X, k, random_state, all_algorithms)
-        draw_seeds(X, drawn, output)
+        draw(X, drawn.labels, drawn.centers, "seeds", output)
         _out.print(f"picture: {_printable(output)}")
 
 
@@ -242,6 +241,9 @@ def seed(
         _out.print(summary)
 
 
+app.command()(kmeans)
+
+
 @app.command()
 def warmup(
     kernel_sets: Annotated[
@@ -284,11 +286,6 @@ def _potential(seeding: Seeding) -> tuple[float, float]:
     except RuntimeError as error:  # the file was changed in the meantime
         raise ValueError(str(error)) from error
     return value, time.perf_counter() - started
-
-
-def _printable(path: Path) -> str:
-    """Return a path in the encoding of the terminal; file names may contain any bytes."""
-    return str(path).encode(_out.encoding, "backslashreplace").decode(_out.encoding)
 
 
 def _blobs(rows: int, random_state: int) -> Any:

@@ -1,4 +1,4 @@
-"""The picture of `kseeds demo`: points and seeds."""
+"""The picture of `kseeds demo` and `kseeds kmeans`: points and centres."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from kseeds.cli.reading import kind_of
 from kseeds.cli.writing import check_target, replacing
-from kseeds.results import Seeding
 
 _KINDS = (".png", ".jpg", ".pdf", ".svg")
 _MOST_POINTS = 50_000
@@ -20,8 +19,11 @@ def check_picture(path: Path) -> None:
     check_target(path, kinds=_KINDS)
 
 
-def draw_seeds(X: Any, seeding: Seeding, path: Path) -> None:
-    """Draw the first two columns of the points, coloured by nearest seed, and the seeds."""
+def draw(X: Any, labels: Any, centers: Any, name: str, path: Path) -> None:
+    """Draw the first two columns of the points, coloured by nearest centre, and the centres.
+
+    ``name`` is what the centres are called; points of one column are drawn on the diagonal.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -29,15 +31,16 @@ def draw_seeds(X: Any, seeding: Seeding, path: Path) -> None:
 
     step = max(1, len(X) // _MOST_POINTS)
     figure, axes = plt.subplots(figsize=(8, 8), dpi=120)
+    second = min(1, X.shape[1] - 1)
     axes.scatter(
-        X[::step, 0], X[::step, 1], c=seeding.labels[::step] % 20, s=2, cmap="tab20", alpha=0.5,
+        X[::step, 0], X[::step, second], c=labels[::step] % 20, s=2, cmap="tab20", alpha=0.5,
         linewidths=0,
     )  # fmt: skip
     axes.scatter(
-        seeding.centers[:, 0], seeding.centers[:, 1], s=60, c="white", edgecolors="black",
-        linewidths=1.2, label="seeds",
+        centers[:, 0], centers[:, second], s=60, c="white", edgecolors="black", linewidths=1.2,
+        label=name,
     )  # fmt: skip
-    axes.set_title(f"{len(seeding.centers)} seeds of {len(X):,} points, coloured by nearest seed")
+    axes.set_title(f"{len(centers)} {name} of {len(X):,} points, coloured by the nearest of them")
     axes.set_aspect("equal")
     axes.legend(loc="upper right")
     figure.tight_layout()

@@ -1,4 +1,4 @@
-"""Writing of the seeds: paths are checked before the work, files are replaced atomically."""
+"""Writing of results: paths are checked before the work, files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import numpy as np
 from kseeds.cli import sparse_files
 from kseeds.cli.errors import reason
 from kseeds.cli.reading import KINDS, kind_of
-from kseeds.results import Seeding
+from kseeds.results import Clustering, Seeding
 
 
 def check_target(path: Path, *others: Path, kinds: tuple[str, ...] = KINDS) -> None:
@@ -112,6 +112,39 @@ def write_seeds(
                 np.save(file, rows, allow_pickle=False)
             else:
                 _write_table(file, kind_of(indices), [rows], ["row"])
+
+
+def write_clustering(
+    clustering: Clustering, columns: list[str], output: Path | None, labels: Path | None
+) -> None:
+    """Write the centres, and the labels and distances of all rows, like `write_seeds`.
+
+    Parameters
+    ----------
+    clustering : Clustering
+        The result of k-means.
+    columns : list of str
+        The names of the coordinates.
+    output : Path or None
+        The file of the centres.
+    labels : Path or None
+        The file of the labels; .csv and .parquet files have the distances, too.
+    """
+    with contextlib.ExitStack() as stack:
+        if output is not None:
+            file = stack.enter_context(replacing(output))
+            if kind_of(output) == ".npy":
+                np.save(file, clustering.centers, allow_pickle=False)
+            else:
+                coordinates = [clustering.centers[:, c] for c in range(len(columns))]
+                _write_table(file, kind_of(output), coordinates, columns)
+        if labels is not None:
+            file = stack.enter_context(replacing(labels))
+            if kind_of(labels) == ".npy":
+                np.save(file, clustering.labels, allow_pickle=False)
+            else:
+                found = [clustering.labels, clustering.distances]
+                _write_table(file, kind_of(labels), found, ["label", "distance"])
 
 
 def _write_table(file: BinaryIO, kind: str, arrays: list[Any], names: list[str]) -> None:

@@ -39,7 +39,7 @@ def check_start(init: Any, n_clusters: int) -> Any:
             "of centres or a seeding."
         )
     if isinstance(init, Seeding):
-        check_rows(len(init.centers), n_clusters)
+        check_rows(init.centers.shape[0], n_clusters)
     return init
 
 
@@ -70,12 +70,3 @@ def check_tolerance(tol: Any) -> float:
     if not 0.0 <= number < math.inf:
         raise ValueError(f"tol={shown(tol)} is out of range; pass a finite number of at least 0.")
     return number
-
-
-def refuse_sparse(X: Any) -> None:
-    """Reject sparse matrices, which would have to be made dense."""
-    if type(X).__module__.partition(".")[0] == "scipy" and hasattr(X, "toarray"):
-        raise TypeError(
-            f"X is a sparse {type(X).__name__}, which kmeans does not take; pass X.toarray() if "
-            "that fits in memory."
-        )

@@ -16,9 +16,9 @@ from kseeds.clustering.checks import (
     check_rows,
     check_start,
     check_tolerance,
-    refuse_sparse,
 )
 from kseeds.clustering.fitting import Fitting, Run
+from kseeds.distances.sparse_rows import is_sparse
 from kseeds.inputs import (
     Prepared,
     Weights,
@@ -34,6 +34,7 @@ from kseeds.inputs import (
 from kseeds.inputs.arguments import known_random_state
 from kseeds.inputs.fingerprint import fingerprint_of
 from kseeds.inputs.problem import check_enough
+from kseeds.inputs.sparse import form_of, to_scipy
 from kseeds.lloyd.choice import ALGORITHMS
 from kseeds.lloyd.iteration import Limits
 from kseeds.results import Clustering, Seeding
@@ -67,7 +68,7 @@ def kmeans(
     Parameters
     ----------
     X : array-like, shape (n, d)
-        One row per point, as for `kmeans_plusplus`; dense.
+        One row per point, as for `kmeans_plusplus`. Of sparse rows, the centers are CSR, too.
     n_clusters : int
         How many clusters to find.
     init : {"k-means++", "greedy", "k-means||", "random"}, array-like or Seeding
@@ -126,7 +127,6 @@ def kmeans(
     check_algorithm("kmeans", algorithm, ALGORITHMS)
     state, threads = known_random_state(random_state), check_threads(n_threads)
     shown = progress_for(progress)
-    refuse_sparse(X)
     is_drawn = isinstance(start, str)
     rows = None if is_drawn else getattr(start, "centers", start)
     prepared, given = prepare_together(X, rows, known, names=("X", "init"), same_units=True)
@@ -142,19 +142,29 @@ def kmeans(
         for number in range(runs if is_drawn else 1):
             seeding = start if isinstance(start, Seeding) else None
             if is_drawn:
+                # Sparse rows as they were given: those of the seeding are in the same form.
+                given_rows = X if is_sparse(prepared.values) else prepared.values
                 seeding = _seeds(
-                    start, prepared, k, weights, _state_of_run(state, number), threads, progress
+                    start,
+                    given_rows,
+                    prepared,
+                    k,
+                    weights,
+                    _state_of_run(state, number),
+                    threads,
+                    progress,
                 )
                 given, _ = prepare_like(prepared, seeding.centers, name="init")
             run = fitting.run(given, _known(seeding, prepared, workers))
             if best is None or run.is_better_than(best[0]):
                 best = run, seeding
         assert best is not None  # at least one run
-        return _wrapped(fitting, *best, time.perf_counter() - started)
+        return _wrapped(X, fitting, *best, time.perf_counter() - started)
 
 
 def _seeds(
     start: str,
+    rows: Any,
     prepared: Prepared,
     k: int,
     weights: Weights,
@@ -164,7 +174,7 @@ def _seeds(
 ) -> Seeding:
     law, parameters = STARTS[start]
     return seed(
-        law, prepared.values, k, "auto", {}, parameters, 2,
+        law, rows, k, "auto", {}, parameters, 2,
         sample_weight=weights.exact, metric=prepared.metric.given, initial_centers=None,
         random_state=state, n_threads=threads, progress=progress is True,
     )  # fmt: skip
@@ -192,9 +202,12 @@ def _known(
     )
 
 
-def _wrapped(fitting: Fitting, run: Run, seeding: Seeding | None, seconds: float) -> Clustering:
+def _wrapped(
+    X: Any, fitting: Fitting, run: Run, seeding: Seeding | None, seconds: float
+) -> Clustering:
+    centers = run.centers
     return Clustering(
-        centers=run.centers,
+        centers=to_scipy(centers, form_of(X)) if is_sparse(centers) else centers,
         labels=run.labels,
         distances=run.distances,
         inertia=run.inertia,

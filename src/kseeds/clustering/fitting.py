@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.inputs import Prepared, Weights
 from kseeds.lloyd.base import Assigner
 from kseeds.lloyd.choice import Job, build
 from kseeds.lloyd.columns import columns_of
 from kseeds.lloyd.iteration import Limits, Means, iterate, tolerance
+from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.finish import in_user_units
 from kseeds.results import Work
@@ -24,7 +26,7 @@ from kseeds.runtime.threads import Workers
 class Run(NamedTuple):
     """Where a run ended, in the user's units."""
 
-    centers: FloatArray
+    centers: Points
     labels: npt.NDArray[np.int32]
     distances: FloatArray
     inertia: float
@@ -86,11 +88,10 @@ class Fitting:
         self.work = Work(rows=len(prepared.points))
         """What all runs together have cost."""
 
-    def run(self, centers: FloatArray, labels: npt.NDArray[np.int32] | None = None) -> Run:
+    def run(self, centers: Points, labels: npt.NDArray[np.int32] | None = None) -> Run:
         """Iterate from centres, prepared like the rows; the labels may be known."""
-        prepared, weights, points = self._prepared, self._weights.scaled, self._prepared.points
-        sums = ExactSums(points, weights, self._columns.largest, self._n_clusters, self._workers)
-        means = Means(sums, weights, spherical=prepared.metric.is_embedded)
+        prepared = self._prepared
+        sums, means = self._clusters()
         assigner = build(self._job, self._algorithm)
         used = assigner if self._watch is None else self._watch(assigner, self.limits)
         fit = iterate(used, sums, means, centers, self.limits, labels, self._progress)
@@ -102,7 +103,19 @@ class Fitting:
         found = in_user_units(fit.nearest.copy(), exact, prepared, self._weights, self._workers)
         return Run(exact, *found, fit.n_iter, fit.converged, assigner.name)
 
-    def _in_units(self, centers: FloatArray) -> FloatArray:
+    def _clusters(self) -> tuple[ExactSums | SparseSums, Means | SparseMeans]:
+        """Return clusters that no row is in yet, and what makes centres of them."""
+        points, weights = self._prepared.points, self._weights.scaled
+        k, workers, spherical = self._n_clusters, self._workers, self._prepared.metric.is_embedded
+        if is_sparse(points):
+            clusters = SparseSums(len(points), k)
+            return clusters, SparseMeans(clusters, points, weights, spherical, workers)
+        sums = ExactSums(points, weights, self._columns.largest, k, workers)
+        return sums, Means(sums, weights, spherical)
+
+    def _in_units(self, centers: Points) -> Points:
         """Return centres in the user's units."""
         metric = self._prepared.metric
+        if is_sparse(centers) and not metric.is_embedded:
+            return centers.with_entries(centers.entries * centers.dtype.type(metric.scale))
         return centers if metric.is_embedded else centers * centers.dtype.type(metric.scale)

@@ -169,6 +169,10 @@ class SparseRows:
         """Return rows with other entries, in the places of `entries`."""
         return SparseRows(data, self.columns, self.indptr - self.indptr[0], self.shape[1])
 
+    def copy(self) -> SparseRows:
+        """Return the rows themselves, which nobody may change."""
+        return self
+
     def astype(self, dtype: Any) -> SparseRows:
         """Return the rows in another precision; themselves if they have it."""
         if self.dtype == dtype:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
-from kseeds.lloyd.sums import ExactSums
+from kseeds.distances.sparse_rows import Points
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.threads import Workers, rows_for
 
 Labels = npt.NDArray[np.int32]
+Sums: TypeAlias = Any
+"""What is told of the rows that change clusters: `ExactSums`, or `SparseSums` of sparse rows."""
 
 
 class Assigner(Protocol):
@@ -23,24 +25,29 @@ class Assigner(Protocol):
     all of them go through the same iterations.
     """
 
-    name: str
-    """What the algorithm is called."""
-    counts: Counts
-    """What it has cost so far."""
-    skipped: int
-    """Rows that bounds have kept from being looked at, all iterations together."""
+    @property
+    def name(self) -> str:
+        """What the algorithm is called."""
 
-    def adopt(self, labels: Labels, sums: ExactSums) -> None:
+    @property
+    def counts(self) -> Counts:
+        """What it has cost so far."""
+
+    @property
+    def skipped(self) -> int:
+        """Rows that bounds have kept from being looked at, all iterations together."""
+
+    def adopt(self, labels: Labels, sums: Sums) -> None:
         """Begin with labels that are known to be right for the first centres."""
 
-    def assign(self, centers: FloatArray, sums: ExactSums) -> int:
+    def assign(self, centers: Points, sums: Sums) -> int:
         """Find the nearest of ``centers`` for every row; return how many rows have another now.
 
         What those rows add to the sums of their clusters is moved in ``sums``. At first all rows
         are in none.
         """
 
-    def nearest(self, centers: FloatArray) -> Nearest:
+    def nearest(self, centers: Points) -> Nearest:
         """Return labels and squared distances; ``centers`` are those of the last `assign`."""
 
 
@@ -54,28 +61,32 @@ class Anew:
         self._labels: Labels = np.full(n_rows, -1, dtype=np.int32)
         self._nearest: Nearest | None = None
 
-    def find(self, centers: FloatArray) -> tuple[Nearest, Counts]:
+    def find(self, centers: Points) -> tuple[Nearest, Counts]:
         """Return the nearest centre of every row, and what it took."""
         raise NotImplementedError
 
-    def adopt(self, labels: Labels, sums: ExactSums) -> None:
+    def adopt(self, labels: Labels, sums: Sums) -> None:
         """See `Assigner`."""
         self._move(labels, sums)
         self._nearest = None
 
-    def assign(self, centers: FloatArray, sums: ExactSums) -> int:
+    def assign(self, centers: Points, sums: Sums) -> int:
         """See `Assigner`."""
         self._nearest, counts = self.find(centers)
         self.counts = Counts.total([self.counts, counts])
         return self._move(self._nearest.labels, sums)
 
-    def _move(self, labels: Labels, sums: ExactSums) -> int:
+    def continue_from(self, labels: Labels) -> None:
+        """Begin with the labels of another assigner, whose sums are there already."""
+        self._labels, self._nearest = labels, None
+
+    def _move(self, labels: Labels, sums: Sums) -> int:
         changed = np.flatnonzero(labels != self._labels)
         sums.move(changed, self._labels[changed], labels[changed])
         self._labels = labels
         return len(changed)
 
-    def nearest(self, centers: FloatArray) -> Nearest:
+    def nearest(self, centers: Points) -> Nearest:
         """See `Assigner`."""
         if self._nearest is None:  # labels were adopted, and no distances
             self._nearest, counts = self.find(centers)
@@ -83,7 +94,7 @@ class Anew:
         return self._nearest
 
 
-def movement(before: FloatArray, centers: FloatArray) -> FloatArray:
+def movement(before: FloatArray, centers: Points) -> FloatArray:
     """Return how far centres have moved, at most."""
     apart = centers.astype(np.float64) - before
     length = np.sqrt(np.einsum("ij,ij->i", apart, apart)) * (1.0 + 1e-9)
@@ -93,7 +104,7 @@ def movement(before: FloatArray, centers: FloatArray) -> FloatArray:
 
 
 def distances_to_own(
-    points: FloatArray, centers: FloatArray, labels: Labels, workers: Workers
+    points: FloatArray, centers: Points, labels: Labels, workers: Workers
 ) -> FloatArray:
     """Return the squared distances of rows to their centres, by a compiled kernel."""
     from kseeds.lloyd.own_kernels import own_distances

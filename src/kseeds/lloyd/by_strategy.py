@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points
 from kseeds.lloyd.base import Anew
 from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Counts, Nearest
@@ -27,7 +27,7 @@ class ByStrategy(Anew):
         self._points = job.points
         self._updater = NearestUpdater(job, strategy)
 
-    def find(self, centers: FloatArray) -> tuple[Nearest, Counts]:
+    def find(self, centers: Points) -> tuple[Nearest, Counts]:
         """Return the nearest centre of every row."""
         nearest = Nearest.empty(self._points)
         counts = self._updater.update(nearest, centers, 0)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from kseeds.distances.metrics import FloatArray, Metric
-from kseeds.distances.sparse_rows import is_sparse
+from kseeds.distances.metrics import Metric
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd import costs
-from kseeds.lloyd.base import Assigner
+from kseeds.lloyd.base import Anew, Assigner
+from kseeds.lloyd.small import Small, is_small
 from kseeds.nearest import choice as nearest
 from kseeds.nearest.costs import probe
 from kseeds.runtime import compile_policy
@@ -24,7 +25,7 @@ _BOUNDS_ROWS, _BOUNDS_CENTERS = 8192, 16
 class Job:
     """Rows that are to be clustered, in at most so many iterations."""
 
-    points: FloatArray
+    points: Points
     metric: Metric
     workers: Workers
     n_clusters: int
@@ -48,22 +49,33 @@ def _naive(job: Job) -> Assigner:
     return Naive(job.points, job.metric)
 
 
-def _gemm(job: Job) -> Assigner:
+def _gemm(job: Job) -> Anew:
+    if is_small(job.points, job.metric, job.n_clusters):
+        return Small(job.points)
     from kseeds.lloyd.by_strategy import ByStrategy
 
     plain = nearest.without_structure(job.comparing, job.iterations * job.n_clusters) == "plain"
     return ByStrategy(job.comparing, "plain" if plain else "gemm")
 
 
-def _tree(job: Job) -> Assigner:
+def _tree(job: Job, *, is_forced: bool = True) -> Assigner:
+    if is_sparse(job.points):
+        return _gemm(job)
     if job.points.shape[1] >= LANES:  # a tree over the points is for fewer columns
         return _bounds(job)
+    from kseeds.lloyd.switching import Switching
     from kseeds.lloyd.tree import TreeAssigner
 
-    return TreeAssigner(job.points, job.metric, job.workers)
+    tree = TreeAssigner(job.points, job.metric, job.workers)
+    if is_forced:
+        return tree
+    most = costs.most_pairs(job.points, job.n_clusters)
+    return Switching(tree, lambda: _gemm(job), most)
 
 
 def _bounds(job: Job, *, is_forced: bool = True) -> Assigner:
+    if is_sparse(job.points):
+        return _gemm(job)
     from kseeds.lloyd.bounds import Bounds
 
     return Bounds(job.comparing, job.n_clusters, is_forced=is_forced)
@@ -71,7 +83,8 @@ def _bounds(job: Job, *, is_forced: bool = True) -> Assigner:
 
 def _auto(job: Job) -> Assigner:
     chosen = choose(job)
-    return _bounds(job, is_forced=False) if chosen == "bounds" else BUILDERS[chosen](job)
+    with_way_out = {"tree": _tree, "bounds": _bounds}.get(chosen)
+    return BUILDERS[chosen](job) if with_way_out is None else with_way_out(job, is_forced=False)
 
 
 BUILDERS: dict[str, Callable[[Job], Assigner]] = {
@@ -91,7 +104,7 @@ def build(job: Job, algorithm: str) -> Assigner:
 
 def choose(job: Job) -> str:
     """Return the algorithm that is done first, kernels that must be compiled included."""
-    if is_sparse(job.points):
+    if is_sparse(job.points) or is_small(job.points, job.metric, job.n_clusters):
         return "gemm"
     plain = nearest.seconds(job.comparing, "plain")
     if plain <= compile_policy.LOADING and not compile_policy.is_loaded():

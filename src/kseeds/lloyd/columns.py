@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_rows import Points, SparseRows
 from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers
 
@@ -30,23 +31,37 @@ class Columns(NamedTuple):
     variances: Float64Array
 
 
-def columns_of(points: FloatArray, workers: Workers) -> Columns:
+def columns_of(points: Points, workers: Workers) -> Columns:
     """Return what the columns are like, the same on any number of threads.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from kseeds.lloyd.columns import columns_of
-        >>> from kseeds.runtime import compile_policy
-    from kseeds.runtime.threads import Workers
-        >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
-        >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
-        ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
+    >>> import numpy as np
+    >>> from kseeds.lloyd.columns import columns_of
+    >>> from kseeds.runtime.threads import Workers
+    >>> found = columns_of(np.array([[1.0, -5.0], [3.0, -5.0]]), Workers(1))
+    >>> found.largest.tolist(), found.means.tolist(), found.variances.tolist()
+    ([3.0, 5.0], [2.0, -5.0], [1.0, 0.0])
     """
+    if isinstance(points, SparseRows):
+        return _of_sparse(points)
     seconds = 1e-9 * points.size
     if compile_policy.pays("lloyd_sums", points.dtype, _PLAIN_NS * seconds, seconds):
         return columns_by_kernels(points, workers)
     return _columns_of(points, workers, _look_plainly)
+
+
+def _of_sparse(points: SparseRows) -> Columns:
+    n, d = points.shape
+    largest, first, second = np.zeros((3, d))
+    for start, stop in points.blocks():
+        part = points[start:stop]
+        values = part.entries.astype(np.float64)
+        np.maximum.at(largest, part.columns, np.abs(values))
+        first += np.bincount(part.columns, values, minlength=d)
+        second += np.bincount(part.columns, values * values, minlength=d)
+    first, second = first / n, second / n
+    return Columns(largest, first, np.maximum(second - first * first, 0.0))
 
 
 def columns_by_kernels(points: FloatArray, workers: Workers) -> Columns:

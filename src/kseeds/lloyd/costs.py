@@ -12,6 +12,10 @@ ITERATIONS = 15
 """How many iterations a job is expected to take, if it may take as many."""
 VISIT = 6.0
 """A row of a tree, apart from the distances of its leaf."""
+SHARE = 0.25
+"""Share of what `kseeds.nearest.costs.leaf_centers` expects: a tree can be given up soon."""
+AFTERWARDS = 8.0
+"""A row, when new labels are compared with those before."""
 CHECK = 8.0
 """A row whose bounds are looked at."""
 OPEN = 0.5
@@ -20,14 +24,20 @@ OPEN = 0.5
 
 def tree(points: FloatArray, n_clusters: int, iterations: int, dimension: float) -> float:
     """Return the cost of building a tree and of all iterations on it."""
-    pairs = min(n_clusters, costs.leaf_centers(points, n_clusters, dimension))
+    pairs = min(n_clusters, SHARE * costs.leaf_centers(points, n_clusters, dimension))
     once = VISIT * costs.width_of(points) + pairs * costs.leaf_pair(points)
     return 1.3 * costs.tree_build(points) + iterations * once
 
 
+def most_pairs(points: FloatArray, n_clusters: int) -> float:
+    """Return how many distances a row of a tree may cost for it to be as fast as products."""
+    return max(0.0, gemm(points, n_clusters, 1) - VISIT) / costs.leaf_pair(points)
+
+
 def gemm(points: FloatArray, n_clusters: int, iterations: int) -> float:
     """Return the cost of all iterations by matrix products."""
-    return costs.gemm(points, iterations * n_clusters, iterations)
+    each = costs.gemm(points, n_clusters, 1) + AFTERWARDS
+    return iterations * each
 
 
 def bounds(points: FloatArray, n_clusters: int, in_ball: float) -> float:

@@ -13,8 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.distances.sparse_reference import differences
+from kseeds.distances.sparse_rows import Points, is_sparse
+from kseeds.lloyd import sparse_means
 from kseeds.lloyd.base import Assigner
 from kseeds.lloyd.columns import Columns
+from kseeds.lloyd.farthest import farthest_rows
+from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.progress import SILENT, Progress
@@ -35,7 +40,7 @@ class Limits(NamedTuple):
 class Fit(NamedTuple):
     """Where the iteration ended, in the units of the prepared points."""
 
-    centers: FloatArray
+    centers: Points
     nearest: Nearest
     n_iter: int
     converged: bool
@@ -68,7 +73,7 @@ class Means:
         empty = np.flatnonzero(masses == 0.0)
         if len(empty):
             nearest = assigner.nearest(centers)
-            rows = self._farthest(nearest.squared, len(empty))
+            rows = farthest_rows(nearest.squared, self._weights, len(empty))
             old, new = nearest.labels[rows], empty[: len(rows)].astype(np.int32)
             self._sums.move(rows, old, new)
             totals, masses = self._sums.totals()
@@ -83,24 +88,27 @@ class Means:
         moved[filled] = means
         return moved
 
-    def _farthest(self, squared: FloatArray, count: int) -> npt.NDArray[np.int64]:
-        """Return the rows of positive distance and weight that are farthest, ties by number."""
-        possible = squared > 0.0
-        if self._weights is not None:
-            possible &= self._weights > 0.0
-        rows = np.flatnonzero(possible)
-        if len(rows) > count:
-            least = np.partition(squared[rows], len(rows) - count)[len(rows) - count]
-            rows = rows[squared[rows] >= least]
-        found: npt.NDArray[np.int64] = rows[np.argsort(-squared[rows], kind="stable")[:count]]
-        return found
+
+def squared_shift(before: Points, after: Points) -> float:
+    """Return the sum of the squared movements of centres."""
+    if is_sparse(before):
+        return sparse_means.squared_shift(before, after)
+    apart = after.astype(np.float64) - before
+    return float(np.einsum("ij,ij->", apart, apart))
+
+
+def _are_equal(before: Points, after: Points) -> bool:
+    """Tell whether centres are where they were; squares of movements may underflow."""
+    if is_sparse(before):
+        return not np.any(differences(after, before)[1])
+    return bool((before == after).all())
 
 
 def iterate(
     assigner: Assigner,
-    sums: ExactSums,
-    means: Means,
-    centers: FloatArray,
+    sums: ExactSums | SparseSums,
+    means: Means | SparseMeans,
+    centers: Points,
     limits: Limits,
     labels: npt.NDArray[np.int32] | None = None,
     progress: Progress = SILENT,
@@ -115,7 +123,7 @@ def iterate(
         Sums of the clusters; all rows are in none.
     means : Means
         Makes centres of them.
-    centers : ndarray, shape (k, d)
+    centers : ndarray or SparseRows, shape (k, d)
         Where to start.
     limits : Limits
         When to stop.
@@ -136,9 +144,9 @@ def iterate(
         moved = means.after(centers, assigner)
         done += 1
         is_strict = changed == 0
-        apart = moved.astype(np.float64) - centers
-        within = float(np.einsum("ij,ij->", apart, apart)) <= limits.tol
-        if is_strict and not apart.any():
+        shift = squared_shift(centers, moved)
+        within = shift <= limits.tol
+        if is_strict and shift == 0.0 and _are_equal(centers, moved):
             break
         centers = moved
     else:

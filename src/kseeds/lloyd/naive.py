@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.distances.metrics import Metric
 from kseeds.distances.reference import squared_distances
+from kseeds.distances.sparse_rows import Points
 from kseeds.lloyd.base import Anew
 from kseeds.nearest.state import Counts, Nearest
 
@@ -25,11 +26,11 @@ class Naive(Anew):
 
     name = "naive"
 
-    def __init__(self, points: FloatArray, metric: Metric) -> None:
+    def __init__(self, points: Points, metric: Metric) -> None:
         super().__init__(len(points))
         self._points, self._metric = points, metric
 
-    def find(self, centers: FloatArray) -> tuple[Nearest, Counts]:
+    def find(self, centers: Points) -> tuple[Nearest, Counts]:
         """Return the nearest centre of every row, one centre after the other."""
         nearest = Nearest.empty(self._points)
         for number, center in enumerate(centers):

@@ -28,6 +28,10 @@ _SPARE_BITS = 30
 _MOST_FOLDS = 8
 _ROWS = 4096
 """Rows that plain NumPy moves at a time."""
+_TABLE = 1 << 18
+"""Entries of a table of rows and clusters up to which a product takes the least time."""
+_TIMES = 2
+"""How often a row is moved, about."""
 _PLAIN_NS, _COMPILED_NS, _ROW_NS = 12.0, 1.0, 10.0
 """What moving a value costs, and a row."""
 
@@ -79,17 +83,20 @@ class ExactSums:
         """Those of the rows; none, if all weigh the same."""
         self.anchors = _anchors(points, weights, largest)
         """Adding one of these, and taking it away, rounds a value of a column to its unit."""
+        self._is_compiled: bool | None = None
         folds, width = self.anchors.shape
         self._sums = np.zeros((folds, n_clusters, width))
         self._spaces = Reused(lambda: np.zeros_like(self._sums))
 
     def move(self, rows: Rows, old: Labels, new: Labels) -> None:
         """Move rows from their ``old`` clusters to ``new`` ones; those of -1 are none."""
-        values = len(rows) * self.anchors.size
-        plain = 1e-9 * _PLAIN_NS * values
-        compiled = 1e-9 * (_COMPILED_NS * values + _ROW_NS * len(rows))
         dtype = self._points.dtype
-        if compile_policy.pays("lloyd_sums", dtype, plain, compiled):
+        if self._is_compiled is None:  # decided by the first rows, which are all, once for all
+            values = _TIMES * len(rows) * self.anchors.size
+            plain = 1e-9 * _PLAIN_NS * values
+            compiled = 1e-9 * (_COMPILED_NS * values + _TIMES * _ROW_NS * len(rows))
+            self._is_compiled = compile_policy.pays("lloyd_sums", dtype, plain, compiled)
+        if self._is_compiled:
             with compile_policy.using("lloyd_sums", dtype):
                 self.move_compiled(rows, old, new)
         else:
@@ -136,9 +143,18 @@ class ExactSums:
             some, into, out_of = rows[part], new[part], old[part]
             left = out_of >= 0
             rest = self.contributions(some)
+            table = None
+            if len(some) * k <= _TABLE:
+                # A product, in whose sums no order matters either.
+                clusters = np.arange(k)[:, None]
+                table = (into == clusters).astype(np.float64)
+                table -= out_of == clusters
             for fold, anchors in enumerate(self.anchors):
                 rounded = (rest + anchors) - anchors
                 rest -= rounded
+                if table is not None:
+                    self._sums[fold] += table @ rounded
+                    continue
                 for j in range(width):
                     column = rounded[:, j]
                     sums = np.bincount(into, column, k)

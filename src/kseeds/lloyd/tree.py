@@ -85,7 +85,7 @@ class TreeAssigner:
         self.counts = Counts.total([self.counts, *(part[1:] for part in done)])
         return sum(part[0] for part in done)
 
-    def _labels(self) -> Labels:
+    def labels(self) -> Labels:
         """Return the labels in the order of the rows."""
         labels = np.empty(len(self._points), dtype=np.int32)
 
@@ -97,6 +97,6 @@ class TreeAssigner:
 
     def nearest(self, centers: FloatArray) -> Nearest:
         """See `kseeds.lloyd.base.Assigner`."""
-        labels = self._labels()
+        labels = self.labels()
         squared = distances_to_own(self._points, centers, labels, self._workers)
         return Nearest(squared, labels, len(centers))

@@ -201,6 +201,8 @@ def without_structure(job: Job, n_centers: int) -> str:
     """
     batch = replace(job, expected=n_centers, batches=1)
     candidates = ("brute", "gemm") if job.metric.family is Family.EUCLIDEAN else ("brute",)
+    if is_sparse(job.points):
+        candidates = ("inverted",)
     return _or_plain(batch, candidates, seconds(batch, "plain"))
 
 

@@ -39,7 +39,8 @@ COMPILING = {
     "lloyd_tree": 4.5,
     "projected_scan": 1.8,
     "projected_tree": 4.5,
-    "sparse_lazy": 2.5,
+    "sparse_lazy": 3.0,
+    "sparse_means": 0.8,
     "tree": 3.0,
     "vantage": 2.0,
 }
