@@ -180,7 +180,7 @@ CALIBRATIONS: dict[str, Calibration] = {
         constants, lambda b, strategy=strategy, model=model: (
             b.sparse.update(strategy, 512)[1], model(b.sparse.points, 512)), MANY)
         for strategy, constants, model in (
-            ("plain", ("SPARSE_PLAIN", "sparse_plain"), costs.sparse_plain),
+            ("plain", ("SPARSE_PLAIN", "SPARSE_PAIR", "sparse_plain"), costs.sparse_plain),
             ("inverted", ("SPARSE_ENTRY", "inverted"), costs.inverted))},
     **{f"sparse rows, greedy, {strategy}": Calibration(
         constants, lambda b, strategy=strategy, model=model: (

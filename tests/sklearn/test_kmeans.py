@@ -291,21 +291,44 @@ def test_errors_are_those_of_scikit_learn(keywords, loop):
 
 
 @pytest.mark.parametrize("container", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
-def test_sparse_data_is_seeded_by_us_and_iterated_by_scikit_learn(container, monkeypatch):
+def test_little_sparse_data_is_seeded_by_us_and_iterated_by_scikit_learn(container, monkeypatch):
     data = container(scipy.sparse.random(3_000, 200, 0.05, format="csr", random_state=0))
     calls = []
     real = module.replacement.draw
     monkeypatch.setattr(module.replacement, "draw", lambda *a: calls.append(a) or real(*a))
     model = KMeans(64, random_state=0, max_iter=5).fit(data)
     assert len(calls) == 1
+    again = KMeans(64, random_state=0, max_iter=5).fit(data)
+    assert np.array_equal(model.cluster_centers_, again.cluster_centers_)
+    calls.clear()
     assert np.array_equal(model.predict(data), model.labels_)
     monkeypatch.setattr(costs, "sparse_assign_pays", lambda entries, k: True)
     monkeypatch.setattr(assigning, "finish", lambda *a: calls.append(a) or finish(*a))
     assert np.array_equal(model.predict(data), model.labels_)
     assert model.score(data) == pytest.approx(-model.inertia_)
-    assert len(calls) == 3
-    again = KMeans(64, random_state=0, max_iter=5).fit(data)
-    assert np.array_equal(model.cluster_centers_, again.cluster_centers_)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("container", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_much_sparse_data_is_fitted_by_us(container, dtype, monkeypatch):
+    data = container(
+        scipy.sparse.random(3_000, 200, 0.05, format="csr", random_state=0, dtype=dtype)
+    )
+    start = data[:40].toarray()
+    theirs = sklearn.cluster.KMeans(40, init=start, n_init=1, max_iter=6, tol=0.0).fit(data)
+    monkeypatch.setattr(costs, "sparse_assign_pays", lambda entries, k: True)
+    ours = KMeans(40, init=start, n_init=1, max_iter=6, tol=0.0).fit(data)
+    assert type(ours.cluster_centers_) is np.ndarray
+    assert ours.cluster_centers_.dtype == dtype
+    assert ours.n_iter_ == theirs.n_iter_
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-5)
+    assert (ours.labels_ != theirs.labels_).mean() < 0.01  # ties
+    for init in ("k-means++", "random", lambda X, k, random_state: X[:k].toarray()):
+        model = KMeans(8, init=init, n_init=2, random_state=0).fit(
+            data, sample_weight=np.ones(3_000)
+        )
+        assert np.array_equal(model.predict(data), model.labels_)
 
 
 def test_any_number_of_threads_has_the_same_answer(monkeypatch, ours):

@@ -51,11 +51,12 @@ def draw(
     n_local_trials : int or None
         Candidates per step.
     prepared : Prepared, optional
-        The same data, prepared, if that has been done: dense, Euclidean.
+        The same data, prepared, if that has been done.
     """
     weights, trials = _weights(sample_weight), trials_for(n_clusters, n_local_trials)
     if is_sparse(X):
-        indices, labels = _drawn(X, n_clusters, weights, random_state, trials)
+        rows = X if prepared is None else prepared
+        indices, labels = _drawn(rows, n_clusters, weights, random_state, trials)
         return Seeds(X.tocsr()[indices].toarray(), indices, labels)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     values: FloatArray = np.ascontiguousarray(X, dtype=dtype)

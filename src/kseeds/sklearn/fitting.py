@@ -1,6 +1,6 @@
 """`KMeans.fit`: the checks, starts, messages and attributes of scikit-learn, our iteration.
 
-Dense data goes through Lloyd's iteration of kseeds wherever that takes less time; what is left to
+Data goes through Lloyd's iteration of kseeds wherever that takes less time; what is left to
 scikit-learn's own loop, which is fast for few rows or clusters, only has its seeds from kseeds.
 """
 
@@ -20,6 +20,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_sample_weight, _is_arraylike_not_scalar
 
 from kseeds.clustering.fitting import Fitting, Run
+from kseeds.distances.sparse_rows import SparseRows
 from kseeds.inputs import Prepared, check_weights, prepare_like, prepare_together
 from kseeds.lloyd.iteration import Limits
 from kseeds.runtime.threads import Workers
@@ -63,7 +64,7 @@ def fit_model(model: Any, X: Any, sample_weight: Any, depth: int = 3) -> None:
         model, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
         accept_large_sparse=False,
     )  # fmt: skip
-    is_ours = not is_sparse(data) and costs.lloyd_pays(data.shape, model.n_clusters)
+    is_ours = _pays(data, model.n_clusters)
     # Theirs looks at the variances, which takes several passes; the iteration has them anyway.
     model._check_params_vs_input(data[: model.n_clusters] if is_ours else data)
     state = check_random_state(model.random_state)
@@ -97,6 +98,13 @@ def fit_model(model: Any, X: Any, sample_weight: Any, depth: int = 3) -> None:
     model.n_iter_ = best.n_iter
 
 
+def _pays(data: Any, n_clusters: int) -> bool:
+    """Tell whether a fit is for the iteration of kseeds."""
+    if is_sparse(data):
+        return costs.sparse_assign_pays(data.nnz, n_clusters)
+    return costs.lloyd_pays(data.shape, n_clusters)
+
+
 def _are_ordinary(weights: npt.NDArray[Any] | None, n_clusters: int) -> bool:
     """Tell whether weights are those of k-means, some positive and none negative."""
     if weights is None:
@@ -104,15 +112,13 @@ def _are_ordinary(weights: npt.NDArray[Any] | None, n_clusters: int) -> bool:
     return bool(weights.min() >= 0.0 and np.count_nonzero(weights) >= n_clusters)
 
 
-def _by_ours(
-    model: Any, X: npt.NDArray[Any], weights: npt.NDArray[Any] | None, init: Any, state: Any
-) -> Run:
+def _by_ours(model: Any, X: Any, weights: npt.NDArray[Any] | None, init: Any, state: Any) -> Run:
     """Return the best run of the iteration of kseeds."""
     is_array, k = isinstance(init, np.ndarray), model.n_clusters
     prepared, given = prepare_together(
         X, init if is_array else None, "euclidean", names=("X", "init")
     )
-    checked = check_weights(weights, len(X))
+    checked = check_weights(weights, X.shape[0])
     limits = Limits(model.max_iter, float(model.tol))
     watch = partial(Told, prepared, checked) if model.verbose else None
     best: Run | None = None
@@ -131,12 +137,14 @@ def _by_ours(
             if best is None or run.is_better_than(best):
                 best = run
     assert best is not None  # at least one run
+    if isinstance(best.centers, SparseRows):  # scikit-learn's are always dense
+        best = best._replace(centers=best.centers.toarray())
     return best
 
 
 def _start(
     model: Any,
-    X: npt.NDArray[Any],
+    X: Any,
     prepared: Prepared,
     weights: npt.NDArray[Any] | None,
     init: Any,
@@ -147,10 +155,10 @@ def _start(
         centers, _, labels = draw(X, model.n_clusters, weights, state, None, prepared)
         return centers, labels
     mean = X.dtype.type(0.0)
-    if callable(init):  # is promised data whose mean is 0
+    if callable(init) and not is_sparse(X):  # is promised data whose mean is 0
         mean = X.mean(axis=0)
         X = X - mean
-    masses = np.ones(len(X), dtype=X.dtype) if weights is None else weights
+    masses = np.ones(X.shape[0], dtype=X.dtype) if weights is None else weights
     return _centers(model, X, None, init, state, masses) + mean, None
 
 
