@@ -27,7 +27,7 @@ from kseeds.runtime.threads import Workers
 from kseeds.sklearn import costs
 from kseeds.sklearn.drawing import draw
 from kseeds.sklearn.loading import loaded_if_repaid
-from kseeds.sklearn.sparse import is_sparse
+from kseeds.sklearn.sparse import dense_if_cheap, is_sparse
 from kseeds.sklearn.telling import Told
 
 try:
@@ -152,7 +152,9 @@ def _start(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32] | None]:
     """Return starting centres, and the labels of all rows if they are known."""
     if isinstance(init, str) and init == "k-means++":
-        centers, _, labels = draw(X, model.n_clusters, weights, state, None, prepared)
+        rows = dense_if_cheap(X)  # so that little sparse data has the seeds of an array
+        known = prepared if rows is X else None
+        centers, _, labels = draw(rows, model.n_clusters, weights, state, None, known)
         return centers, labels
     mean = X.dtype.type(0.0)
     if callable(init) and not is_sparse(X):  # is promised data whose mean is 0
