@@ -258,3 +258,24 @@ def test_it_unpacks_prints_and_is_an_array():
     np.testing.assert_array_equal(np.asarray(found), centers)
     assert repr(found).startswith(f"<Clustering: 5 centres of 3 columns by {found.algorithm!r}, in")
     assert found.seconds > 0.0
+
+
+def test_progress_shows_the_inertia(monkeypatch):
+    X = points_of("random", 500, 3, 0)
+    told = []
+
+    class Told:
+        def update(self, done, total, unit):
+            told.append(unit)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr("kseeds.clustering.face.progress_for", lambda _: Told())
+    found = kmeans(X, 9, random_state=0, tol=0)
+    assert told[0] == "iterations"
+    assert told[-1] == f"iterations, inertia {found.inertia:.4g}"
+    values = [float(unit.rpartition(" ")[2]) for unit in told[1:]]
+    assert values == sorted(values, reverse=True)
+    kmeans(X, 9, random_state=0, sample_weight=np.ones(500))
+    assert told[-1] == "iterations"

@@ -17,6 +17,7 @@ from kseeds import (
     VPTree,
     assign,
     greedy_kmeans_plusplus,
+    kmeans,
     kmeans_parallel,
     kmeans_plusplus,
 )
@@ -58,6 +59,15 @@ def _assigned(X: np.ndarray, m: int, **keywords: Any) -> Job:
     def job() -> Result:
         found = assign(X, X[:m], n_threads=2, **keywords)
         return found.labels.tobytes(), found.distances.tobytes(), repr(found.potential).encode()
+
+    return job
+
+
+def _clustered(X: np.ndarray, k: int, **keywords: Any) -> Job:
+    def job() -> Result:
+        found = kmeans(X, k, random_state=0, n_threads=2, max_iter=6, **keywords)
+        parts = (found.centers, found.labels, found.distances)
+        return *(part.tobytes() for part in parts), repr((found.inertia, found.n_iter)).encode()
 
     return job
 
@@ -114,6 +124,12 @@ JOBS: dict[str, Job] = {
     "assign": _assigned(MANY, 200),
     "assign wide": _assigned(WIDE, 1500),
     "assign function": _assigned(FEW, 5, metric=absolute),
+    "kmeans tree": _clustered(MANY, 30, algorithm="tree"),
+    "kmeans bounds": _clustered(WIDE, 30, algorithm="bounds"),
+    "kmeans gemm": _clustered(WIDE, 30, algorithm="gemm"),
+    "kmeans naive": _clustered(FEW, 5, algorithm="naive"),
+    "kmeans starts": _clustered(FEW, 7, init="random", n_init=3, sample_weight=np.arange(300)),
+    "kmeans cosine": _clustered(FEW, 7, init="greedy", metric="cosine"),
     "tree": _tree,
     "queue": _queue,
     "pickle": _pickled,

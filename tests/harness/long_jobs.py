@@ -18,7 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from kseeds import VPTree, assign, greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
+from kseeds import (
+    VPTree,
+    assign,
+    greedy_kmeans_plusplus,
+    kmeans,
+    kmeans_parallel,
+    kmeans_plusplus,
+)
 from kseeds.laws import GREEDY
 from kseeds.runtime.threads import ELSEWHERE
 from tests.harness import everything
@@ -59,6 +66,15 @@ def _assigning(d: int, share: int, **keywords: Any) -> Any:
     return prepare
 
 
+def _clustering(d: int, share: int, **keywords: Any) -> Any:
+    def prepare(n: int) -> Callable[[], Any]:
+        X = _rows(n, d)
+        k = max(2, n // share)
+        return lambda: kmeans(X, k, init=X[:k], n_threads=2, tol=0, **keywords)
+
+    return prepare
+
+
 def _building(n: int) -> Callable[[], Any]:
     X = _rows(8 * n, 64)
     return lambda: VPTree(X)
@@ -92,12 +108,16 @@ JOBS: dict[str, Callable[[int], Callable[[], Any]]] = {
         )
         for name in STRATEGIES
     },
+    "kmeans tree": _clustering(8, 400, algorithm="tree"),
+    "kmeans bounds": _clustering(64, 400, algorithm="bounds"),
+    "kmeans gemm": _clustering(64, 400, algorithm="gemm"),
+    "kmeans naive": _clustering(8, 1000, algorithm="naive"),
     "tree building": _building,
     "tree queries": _querying,
 }
 AFTERWARDS = ("lazy", "assign wide", "parallel brute", "tree")
 """Jobs that must be right after an interruption."""
-SHORT = ("assign", "parallel", "lazy", "labels")
+SHORT = ("assign", "parallel", "lazy", "labels", "kmeans tree", "kmeans bounds")
 
 
 def interrupt(name: str, n: int = 400_000, after: float = 0.5) -> float:

@@ -111,7 +111,9 @@ class Fitting:
             clusters = SparseSums(len(points), k)
             return clusters, SparseMeans(clusters, points, weights, spherical, workers)
         sums = ExactSums(points, weights, self._columns.largest, k, workers)
-        return sums, Means(sums, weights, spherical)
+        # In the user's units, unless values had to be scaled.
+        is_shown = self._progress is not SILENT and self._prepared.metric.scale == 1.0
+        return sums, Means(sums, weights, spherical, self._columns if is_shown else None)
 
     def _in_units(self, centers: Points) -> Points:
         """Return centres in the user's units."""

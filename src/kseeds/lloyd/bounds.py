@@ -18,12 +18,14 @@ from kseeds.lloyd import neighbors_kernels as neighbors
 from kseeds.lloyd.base import Labels, distances_to_own, movement
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.choice import Job, seconds
+from kseeds.nearest.costs import pair
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import COLUMNS, LANES, place_of
+from kseeds.runtime.threads import rows_for
 
 Numbers = npt.NDArray[np.int64]
 
@@ -31,6 +33,10 @@ _GROUPS = 4
 """Groups of 16 neighbours that a list has at most."""
 _BYTES = 64 << 20
 """What all lists may take."""
+_UNLIKELY = 0.1
+"""How much a block of which nothing is ruled out counts, compared with ordinary ones."""
+_LIST_NS = 3000.0
+"""A list of neighbours, apart from the distances of its centre."""
 _SAMPLE = 256
 """Rows that the use of bounds is judged by."""
 _BLOCK_ROWS, _MOST_ROWS = 16384, 65536
@@ -79,7 +85,9 @@ class Bounds:
         self._slack = neighbors.Slack(
             one(1.0 + slack), one(1.0 - slack), length, one(1 + 4 * eps), np.finfo(dtype).tiny
         )
-        rows = min(n, max(_BLOCK_ROWS, min(_MOST_ROWS, 64 * k)))
+        # Few rows in case nothing is ruled out, since an interrupt waits for a block.
+        patient = rows_for(_UNLIKELY * k * pair(points, metric), most=_MOST_ROWS)
+        rows = min(n, patient, max(_BLOCK_ROWS, 64 * k))
         self._block_rows = rows
         like = np.empty((k, d), dtype=dtype)
         self._sortings = Reused(lambda: neighbors.sorting(like))
@@ -158,7 +166,9 @@ class Bounds:
                     self._centers, start, stop, self._lists, self._slack, self._places, space
                 )
 
-        self._workers.over_blocks(task, k, max(16, -(-k // (4 * self._workers.n_threads))))
+        most = rows_for(_LIST_NS + k * pair(centers, self._metric), least=1)
+        shared_out = max(16, -(-k // (4 * self._workers.n_threads)))
+        self._workers.over_blocks(task, k, min(most, shared_out))
 
     def _update(self, centers: FloatArray) -> tuple[Numbers, Labels]:
         """Update all rows; return those that changed, and their former centres."""

@@ -57,10 +57,24 @@ class Means:
         The weights of the rows.
     spherical : bool
         Whether centres are divided by their norms, as for the metric "cosine".
+    columns : Columns, optional
+        What the columns are like, for an inertia to be shown; of rows that weigh the same.
     """
 
-    def __init__(self, sums: ExactSums, weights: Float64Array | None, spherical: bool) -> None:
+    def __init__(
+        self,
+        sums: ExactSums,
+        weights: Float64Array | None,
+        spherical: bool,
+        columns: Columns | None = None,
+    ) -> None:
         self._sums, self._weights, self._spherical = sums, weights, spherical
+        self._columns = columns if weights is None else None
+        self.inertia: float | None = None
+        """That of the last means and their rows, to a few digits: all variance less that of them.
+
+        For the eyes of the user; nothing depends on it.
+        """
 
     def after(self, centers: FloatArray, assigner: Assigner) -> FloatArray:
         """Return the means of the clusters to which rows were assigned by ``centers``.
@@ -81,6 +95,10 @@ class Means:
         moved = centers.copy()
         filled = masses > 0.0
         means = totals[filled] / masses[filled, None]
+        if self._columns is not None:
+            apart = np.square(means - self._columns.means).sum(axis=1)
+            variance = float(self._columns.variances.sum())
+            self.inertia = variance * float(masses.sum()) - float(masses[filled] @ apart)
         if self._spherical:
             norms = np.sqrt(np.einsum("ij,ij->i", means, means))
             filled[filled] = norms > 0.0  # rows that cancel out have no direction
@@ -135,7 +153,7 @@ def iterate(
     is_strict = within = False
     done, centers = 0, centers.copy()  # kernels are compiled for arrays that may be written to
     while done < limits.max_iter and not (is_strict or within):
-        progress.update(done, limits.max_iter, "iterations")
+        progress.update(done, limits.max_iter, _shown(means))
         if labels is not None and done == 0:
             assigner.adopt(labels, sums)
             changed = len(labels)
@@ -151,8 +169,14 @@ def iterate(
         centers = moved
     else:
         assigner.assign(centers, sums)
-    progress.update(limits.max_iter, limits.max_iter, "iterations")
+    progress.update(limits.max_iter, limits.max_iter, _shown(means))
     return Fit(centers, assigner.nearest(centers), done, is_strict or within)
+
+
+def _shown(means: Means | SparseMeans) -> str:
+    """Return what is counted, and the inertia where it is known."""
+    inertia = means.inertia if isinstance(means, Means) else None
+    return "iterations" if inertia is None else f"iterations, inertia {inertia:.4g}"
 
 
 def tolerance(columns: Columns, tol: float) -> float:

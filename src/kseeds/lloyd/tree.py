@@ -12,6 +12,7 @@ from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.lloyd import tree_kernels as kernels
 from kseeds.lloyd.base import Labels, distances_to_own, movement
 from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest.costs import leaf_pair
 from kseeds.nearest.forest import one_after_the_other
 from kseeds.nearest.point_tree import trees_over
 from kseeds.nearest.point_tree_kernels import Batch, LeafTile, Lists, workspace
@@ -22,6 +23,8 @@ from kseeds.runtime.threads import Workers
 
 _SHARES = 4
 """Tasks of a thread."""
+_TASK_NS = 4e8
+"""What a task may take if nothing is ruled out, which is unlikely."""
 _LEAVES = 512
 """Leaves whose labels are written at a time."""
 
@@ -49,7 +52,7 @@ class TreeAssigner:
         owners = np.full(len(forest.largest), -1, dtype=np.int32)
         self._owned = kernels.Owned(labels, owners)
         self._parts = parts = len(forest.parts) - 1
-        self._at_a_time = -(-parts // (_SHARES * workers.n_threads))
+        self._shared_out = -(-parts // (_SHARES * workers.n_threads))
         self._spaces: Reused[tuple[Lists, LeafTile]] | None = None
         self._before: FloatArray | None = None
 
@@ -78,8 +81,11 @@ class TreeAssigner:
                 )
                 return changed, computed, visited, computed
 
+        # Few parts in case nothing is ruled out, since an interrupt waits for a task.
+        whole = len(self._points) * len(centers) * leaf_pair(self._points) / self._parts
+        at_a_time = max(1, min(self._shared_out, int(_TASK_NS / whole)))
         with compile_policy.using("lloyd_tree", centers.dtype):
-            done = self._workers.over_blocks(task, self._parts, self._at_a_time)
+            done = self._workers.over_blocks(task, self._parts, at_a_time)
         sums.merge()
         self._before = centers
         self.counts = Counts.total([self.counts, *(part[1:] for part in done)])
