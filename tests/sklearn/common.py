@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 
-from kseeds.sklearn import replacement
+from kseeds.sklearn import fitting, replacement
 
 
 def blobs(n: int = 240, d: int = 3, dtype=np.float64) -> np.ndarray:
@@ -25,7 +25,8 @@ def draws(monkeypatch) -> list[tuple]:
         calls.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(replacement, "draw", draw)
+    for module in (replacement, fitting):
+        monkeypatch.setattr(module, "draw", draw)
     return calls
 
 

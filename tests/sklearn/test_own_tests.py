@@ -1,7 +1,7 @@
 """scikit-learn's own tests, which come with it, stay green under the patch.
 
 None is deselected, and as many pass as without the patch. Its data is small, so that the iteration
-is its own; once more, everything dense goes through ours.
+is its own; once more, everything goes through ours.
 """
 
 from __future__ import annotations

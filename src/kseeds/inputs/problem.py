@@ -74,6 +74,8 @@ def prepare_problem(
 ) -> tuple[Problem, Prepared, Weights]:
     """Check all arguments; return the problem, the points and the weights.
 
+    ``X`` may be prepared, in the metric that is asked for; then there are no initial centres.
+
     Without ``check_values`` the pass over the values is left to the method, if the metric makes
     every distance of a bad value NaN or infinite.
     """
@@ -84,10 +86,13 @@ def prepare_problem(
     shown = progress_for(progress)
     # A single seed is drawn without computing a distance, so nothing else would find bad values.
     check_values = check_values or k == 1 or not definition_of(metric).shows_bad_values
-    prepared, initial = prepare_together(
-        X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
-        same_units=True,
-    )  # fmt: skip
+    if isinstance(X, Prepared):
+        prepared, initial = X, X.points[:0]
+    else:
+        prepared, initial = prepare_together(
+            X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
+            same_units=True,
+        )  # fmt: skip
     n = len(prepared.points)
     check_enough(k, n, n)
     weights = check_weights(sample_weight, n)

@@ -151,7 +151,11 @@ def assign_parts(
                 computed += pairs
                 continue
             if owner >= 0:
+                # The children were not visited while their parent was whole, and what is known of
+                # them is as old as that.
                 owned.owners[node + t + 1] = owned.owners[node + t + 2] = owner
+                reached_by_all = forest.largest[node]
+                forest.largest[node + t + 1] = forest.largest[node + t + 2] = reached_by_all
             lists.stack[size], lists.depths[size] = ~t, depth
             lists.stack[size + 1], lists.depths[size + 1] = 2 * t + 2, depth + 1
             lists.stack[size + 2], lists.depths[size + 2] = 2 * t + 1, depth + 1

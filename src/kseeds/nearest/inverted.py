@@ -24,6 +24,8 @@ from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
 
+_ORDINARY = (1e-12, 1e12)
+"""Between these, the largest squared norm lets products be computed in single precision."""
 _CENTERS = 4096
 """Centres compared at a time: their products fit the first cache."""
 
@@ -43,14 +45,15 @@ class Inverted:
         return Counts(computed, 0, computed)
 
     def _compare(self, nearest: Nearest, centers: SparseRows, first: int, workers: Workers) -> None:
-        columns = _by_column(centers)
+        precision = self._precision_for(centers)
+        columns = _by_column(centers, precision)
         theirs, family = SparseArrays.of(centers), self._metric.kernel_family
         rows = nearest.rows_of(self._points)._replace(points=self._arrays)
-        m, dtype = len(centers), self._points.dtype
-        halves = aligned((_width(m),), dtype)
+        m = len(centers)
+        halves = aligned((_width(m),), precision)
         halves[:m], halves[m:] = 0.5 * centers.norms, np.inf
         largest = float(centers.norms.max())
-        spaces = Reused(lambda: _new_space(_width(m), dtype))
+        spaces = Reused(lambda: _new_space(_width(m), precision))
 
         def task(start: int, stop: int) -> None:
             with spaces.one() as space:
@@ -62,6 +65,15 @@ class Inverted:
             1.0 + m * min(1.0, 8.0 * centers.per_row / centers.shape[1])
         )
         workers.over_blocks(task, len(self._points), rows_for(2.0 * m + steps, most=16_384))
+
+    def _precision_for(self, centers: SparseRows) -> np.dtype[Any]:
+        """Return the precision of the products that rule centres out.
+
+        Single is twice as fast; the squares of ordinary values neither overflow nor vanish there.
+        """
+        most = max(float(self._points.norms.max()), float(centers.norms.max()))
+        is_ordinary = _ORDINARY[0] < most < _ORDINARY[1]
+        return np.dtype(np.float32) if is_ordinary else self._points.dtype
 
 
 def _width(n_centers: int) -> int:
@@ -78,7 +90,7 @@ def _new_space(width: int, dtype: np.dtype[Any]) -> kernels.Space:
     )
 
 
-def _by_column(centers: SparseRows) -> kernels.Columns:
+def _by_column(centers: SparseRows, precision: np.dtype[Any]) -> kernels.Columns:
     """Return the entries of centres by column, and runs for the columns that have many."""
     m = len(centers)
     # Only columns of centres count: there may be millions of others.
@@ -94,8 +106,10 @@ def _by_column(centers: SparseRows) -> kernels.Columns:
     np.cumsum(np.where(is_run, 0, counts), out=starts[1:])
     table = aligned((int(is_run.sum()), _width(m)), centers.dtype)
     table[:] = 0.0
+    rough = table if precision == table.dtype else aligned(table.shape, precision)
+    rough[:] = 0.0
     owners = np.empty(starts[-1], dtype=np.int32)
     values = np.empty(starts[-1], dtype=centers.dtype)
-    columns = kernels.Columns(slots, starts, runs, owners, values, table)
+    columns = kernels.Columns(slots, starts, runs, owners, values, table, rough)
     kernels.fill(SparseArrays.of(centers), columns, starts[:-1].copy())
     return columns

@@ -25,7 +25,7 @@ class Columns(NamedTuple):
 
     Column j has the slot s = ``slots[j]``, -1 if no centre has an entry there: the owners and
     values from ``starts[s]`` to ``starts[s + 1]``, or, if ``which[s]`` is not -1, that row of
-    ``runs``, with a value for each centre.
+    ``runs``, with a value for each centre. ``rough`` are the runs in the precision of the products.
     """
 
     slots: Any
@@ -34,6 +34,7 @@ class Columns(NamedTuple):
     owners: Any
     values: Any
     runs: Any
+    rough: Any
 
 
 class Space(NamedTuple):
@@ -53,6 +54,7 @@ def fill(centers: Any, columns: Columns, places: Any) -> None:
             slot, value = columns.slots[centers.indices[p]], centers.data[p]
             if columns.which[slot] >= 0:
                 columns.runs[columns.which[slot], c] = value
+                columns.rough[columns.which[slot], c] = value
             else:
                 columns.owners[places[slot]], columns.values[places[slot]] = c, value
                 places[slot] += 1
@@ -65,13 +67,13 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare rows ``start`` to ``stop`` with all centres, numbered from ``first``.
 
-    |x − c|² = |x|² + 2·(|c|²/2 − x·c), computed in the precision of the data, errs by less than
+    |x − c|² = |x|² + 2·(|c|²/2 − x·c), in the precision of ``dots``, errs by less than
     2·(entries + 8)·eps·(|x|² + |c|²). What could be the nearest by that is computed as
     `kseeds.distances.sparse_reference` says. ``halves`` are |c|²/2, infinite past the last.
     """
     points, dots = rows.points, space.dots
     width = dots.shape[0]
-    eps = np.float64(np.finfo(points.data.dtype).eps)
+    eps = np.float64(np.finfo(dots.dtype).eps)
     for i in range(start, stop):
         for c in range(width):
             dots[c] = 0.0
@@ -83,7 +85,7 @@ def compare(
             run = columns.which[slot]
             if run >= 0:
                 if count == space.which.shape[0]:
-                    _add_runs(columns.runs, space.which, space.factors, count, dots)
+                    _add_runs(columns.rough, space.which, space.factors, count, dots)
                     count = 0
                 space.which[count], space.factors[count] = run, value
                 count += 1
@@ -91,7 +93,7 @@ def compare(
                 for q in range(columns.starts[slot], columns.starts[slot + 1]):
                     dots[columns.owners[q]] += value * columns.values[q]
         if count:
-            _add_runs(columns.runs, space.which, space.factors, count, dots)
+            _add_runs(columns.rough, space.which, space.factors, count, dots)
         norm, least = points.norms[i], np.float64(_least_gap(halves, dots))
         error = 2.0 * (points.indptr[i + 1] - points.indptr[i] + 8) * eps * (norm + largest)
         squared = norm + 2.0 * least

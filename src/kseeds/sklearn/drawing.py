@@ -10,7 +10,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 from kseeds.api import draw_rows
 from kseeds.distances.metrics import FloatArray
-from kseeds.inputs import Problem, prepare_problem
+from kseeds.inputs import Prepared, Problem, prepare_problem
 from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.methods.base import Draw
 from kseeds.methods.completion import complete
@@ -34,6 +34,7 @@ def draw(
     sample_weight: npt.NDArray[Any] | None,
     random_state: np.random.RandomState,
     n_local_trials: int | None,
+    prepared: Prepared | None = None,
 ) -> Seeds:
     """Draw seeds by greedy k-means++.
 
@@ -49,10 +50,13 @@ def draw(
         Is advanced.
     n_local_trials : int or None
         Candidates per step.
+    prepared : Prepared, optional
+        The same data, prepared, if that has been done.
     """
     weights, trials = _weights(sample_weight), trials_for(n_clusters, n_local_trials)
     if is_sparse(X):
-        indices, labels = _drawn(X, n_clusters, weights, random_state, trials)
+        rows = X if prepared is None else prepared
+        indices, labels = _drawn(rows, n_clusters, weights, random_state, trials)
         return Seeds(X.tocsr()[indices].toarray(), indices, labels)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     values: FloatArray = np.ascontiguousarray(X, dtype=dtype)
@@ -62,7 +66,8 @@ def draw(
         if len(drawn) < n_clusters:
             indices = _completed(values, n_clusters, weights, random_state, trials, indices)
         return Seeds(values[indices], indices, None)
-    indices, labels = _drawn(values, n_clusters, weights, random_state, trials)
+    rows = values if prepared is None else prepared
+    indices, labels = _drawn(rows, n_clusters, weights, random_state, trials)
     return Seeds(values[indices], indices, labels)
 
 

@@ -1,6 +1,6 @@
 """`KMeans.fit`: the checks, starts, messages and attributes of scikit-learn, our iteration.
 
-Dense data goes through Lloyd's iteration of kseeds wherever that takes less time; what is left to
+Data goes through Lloyd's iteration of kseeds wherever that takes less time; what is left to
 scikit-learn's own loop, which is fast for few rows or clusters, only has its seeds from kseeds.
 """
 
@@ -21,12 +21,13 @@ from sklearn.utils.validation import _check_sample_weight, _is_arraylike_not_sca
 
 from kseeds.clustering.fitting import Fitting, Run
 from kseeds.distances.sparse_rows import SparseRows
-from kseeds.inputs import check_weights, prepare_like, prepare_together
+from kseeds.inputs import Prepared, check_weights, prepare_like, prepare_together
 from kseeds.lloyd.iteration import Limits
 from kseeds.runtime.threads import Workers
 from kseeds.sklearn import costs
 from kseeds.sklearn.drawing import draw
-from kseeds.sklearn.sparse import is_sparse
+from kseeds.sklearn.loading import loaded_if_repaid
+from kseeds.sklearn.sparse import dense_if_cheap, is_sparse
 from kseeds.sklearn.telling import Told
 
 try:
@@ -77,7 +78,11 @@ def fit_model(model: Any, X: Any, sample_weight: Any, depth: int = 3) -> None:
         model._validate_center_shape(data, init)
     if is_ours and not _are_ordinary(weights, model.n_clusters):
         is_ours, model._tol = False, _kmeans._tolerance(data, model.tol)
-    best = (_by_ours if is_ours else _by_theirs)(model, data, weights, init, state)
+    if is_ours:
+        with loaded_if_repaid():
+            best = _by_ours(model, data, weights, init, state)
+    else:
+        best = _by_theirs(model, data, weights, init, state)
     found = np.count_nonzero(np.bincount(best.labels, minlength=model.n_clusters))
     if found < model.n_clusters:
         warnings.warn(
@@ -123,7 +128,7 @@ def _by_ours(model: Any, X: Any, weights: npt.NDArray[Any] | None, init: Any, st
         for _ in range(model._n_init):
             labels = None
             if not is_array:
-                centers, labels = _start(model, X, weights, init, state)
+                centers, labels = _start(model, X, prepared, weights, init, state)
                 given, _ = prepare_like(prepared, centers, name="init")
             if model.verbose:
                 print("Initialization complete")
@@ -138,11 +143,18 @@ def _by_ours(model: Any, X: Any, weights: npt.NDArray[Any] | None, init: Any, st
 
 
 def _start(
-    model: Any, X: Any, weights: npt.NDArray[Any] | None, init: Any, state: Any
+    model: Any,
+    X: Any,
+    prepared: Prepared,
+    weights: npt.NDArray[Any] | None,
+    init: Any,
+    state: Any,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32] | None]:
     """Return starting centres, and the labels of all rows if they are known."""
     if isinstance(init, str) and init == "k-means++":
-        centers, _, labels = draw(X, model.n_clusters, weights, state, None)
+        rows = dense_if_cheap(X)  # so that little sparse data has the seeds of an array
+        known = prepared if rows is X else None
+        centers, _, labels = draw(rows, model.n_clusters, weights, state, None, known)
         return centers, labels
     mean = X.dtype.type(0.0)
     if callable(init) and not is_sparse(X):  # is promised data whose mean is 0

@@ -24,9 +24,9 @@ class KMeans(sklearn.cluster.KMeans):  # type: ignore[misc]
     the same clusters, but for ties within rounding; the start itself is another draw from the same
     distribution. The same ``random_state`` has the same answer on any number of threads.
 
-    The data is neither copied nor changed, whatever ``copy_x`` says, unless there is so little of
-    it, or so few clusters, that scikit-learn's own loop is faster, which is used then. Sparse data
-    is seeded by kseeds and iterated by scikit-learn.
+    The data, dense or sparse, is neither copied nor changed, whatever ``copy_x`` says, unless there
+    is so little of it, or so few clusters, that scikit-learn's own loop is faster, which is used
+    then.
 
     Parameters
     ----------

@@ -19,11 +19,21 @@ from kseeds.methods.greedy.steps import Float64Array, OneByOne
 from kseeds.nearest.inverted import Inverted
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import Reused
+from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
+
+_CROWDED, _MOST_CROWDED = 1 / 6, 128
+"""Share of the rows that have an entry in a column, from which on it is kept as a dense one, and
+how many such columns there may be."""
+_PAYS = 2.0
+"""Entries of such columns that a candidate meets, per row, from which on that pays."""
+_PRODUCT_ROWS = 8192
+_ORDINARY = (1e-12, 1e12)
+"""Between these, the largest squared norm lets products be computed in single precision."""
 
 
 class PostingRows(OneByOne):
@@ -36,17 +46,59 @@ class PostingRows(OneByOne):
         self._weights = np.empty(0) if problem.weights is None else problem.weights
         self._sums = sum_tree.new_sums(len(points))
         self._arrays = SparseArrays.of(points)
+        counts = np.bincount(points.columns, minlength=points.shape[1])
+        crowded = self._crowded_columns(counts)
         starts = np.zeros(points.shape[1] + 1, dtype=np.int64)
-        np.cumsum(np.bincount(points.columns, minlength=points.shape[1]), out=starts[1:])
+        np.cumsum(counts, out=starts[1:])
         rows = np.empty(points.size, dtype=np.int32)
         values = np.empty(points.size, dtype=points.dtype)
         kernels.transpose(self._arrays, starts[:-1].copy(), rows, values)
-        self._postings = kernels.Postings(starts, rows, values)
+        is_crowded = np.zeros(points.shape[1], dtype=bool)
+        is_crowded[crowded] = True
+        self._postings = kernels.Postings(starts, rows, values, is_crowded)
+        self._columns = np.zeros((len(crowded), len(points)), dtype=np.float32)
+        for number, column in enumerate(crowded):
+            mine = slice(starts[column], starts[column + 1])
+            self._columns[number, rows[mine]] = values[mine]
+        self._number = np.full(points.shape[1], -1, dtype=np.int32)
+        self._number[crowded] = np.arange(len(crowded))
         most = int(np.diff(points.indptr).max())
         self._error = 4.0 * (most + 4) * float(np.finfo(np.float64).eps)
+        if len(crowded):
+            self._error += 4.0 * (len(crowded) + 8) * float(np.finfo(np.float32).eps)
         padded = -(-len(points) // LANES) * LANES
         self._levels = np.full(padded, np.inf)
-        self._dots = Reused(lambda: np.zeros(padded))
+        self._spaces = Reused(lambda: kernels.Space(np.zeros(padded), np.zeros(points.shape[1])))
+
+    def _crowded_columns(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the columns that are kept dense: a matrix product is faster than their lists."""
+        most = float(self._points.norms.max())
+        if not _ORDINARY[0] < most < _ORDINARY[1]:
+            return np.empty(0, dtype=np.int64)
+        n = len(self._points)
+        found = np.flatnonzero(counts > _CROWDED * n)
+        found = found[np.argsort(-counts[found], kind="stable")[:_MOST_CROWDED]]
+        entries = float(np.square(counts[found], dtype=np.float64).sum()) / n  # of a candidate
+        return found if entries > _PAYS * n else found[:0]
+
+    def _crowded_products(self, candidates: list[int]) -> npt.NDArray[np.float32]:
+        """Return the products of candidates with all rows in crowded columns alone."""
+        if len(self._columns) == 0:
+            return np.zeros((len(candidates), 0), dtype=np.float32)
+        chosen = self._points[candidates]
+        numbers = self._number[chosen.columns]
+        is_crowded = numbers >= 0
+        factors = np.zeros((len(candidates), len(self._columns)), dtype=np.float32)
+        places = chosen.rows_of_entries[is_crowded], numbers[is_crowded]
+        factors[places] = chosen.entries[is_crowded]
+        products = np.empty((len(candidates), len(self._points)), dtype=np.float32)
+
+        def task(start: int, stop: int) -> None:
+            np.matmul(factors, self._columns[:, start:stop], out=products[:, start:stop])
+
+        with one_blas_thread():
+            self._workers.over_blocks(task, len(self._points), _PRODUCT_ROWS)
+        return products
 
     @property
     def total(self) -> float:
@@ -80,19 +132,22 @@ class PostingRows(OneByOne):
         """Make the best of some rows a centre, and compare all rows with it."""
         squared, family = self.nearest.squared, self._metric.kernel_family
 
+        crowded, is_rough = self._crowded_products(candidates), len(self._columns) > 0
+
         def gain_of(start: int, stop: int) -> float:
-            with self._dots.one() as dots:
+            with self._spaces.one() as space:
                 gain: float = kernels.gain(
-                    self._arrays, self._postings, candidates[start], squared, self._weights,
-                    family, self._error, self._levels, dots,
+                    self._arrays, self._postings, candidates[start], crowded[start], squared,
+                    self._weights, family, is_rough, self._error, self._levels, space,
                 )  # fmt: skip
             return gain
 
         at = winner(self._workers.over_blocks(gain_of, len(candidates), 1))
-        with self._dots.one() as dots:
+        with self._spaces.one() as space:
             kernels.take(
-                self._arrays, self._postings, candidates[at], squared, self.nearest.labels,
-                self.nearest.n_compared, self._masses, family, self._error, self._levels, dots,
+                self._arrays, self._postings, candidates[at], crowded[at], squared,
+                self.nearest.labels, self.nearest.n_compared, self._masses, family, is_rough,
+                self._error, self._levels, space,
             )  # fmt: skip
         self.nearest.n_compared += 1
         return candidates[at], len(candidates) * len(self._points)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kseeds.distances.sparse_kernels import from_dot
+from kseeds.distances.sparse_kernels import dot_with, from_dot
 from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
@@ -17,11 +17,22 @@ _gaps_within = gaps_within()
 
 
 class Postings(NamedTuple):
-    """The entries of all rows by column: those from ``starts[j]`` to ``starts[j + 1]``."""
+    """The entries of all rows by column: those from ``starts[j]`` to ``starts[j + 1]``.
+
+    ``crowded[j]`` tells whether column j has so many that it is kept as a dense one instead.
+    """
 
     starts: Any
     rows: Any
     values: Any
+    crowded: Any
+
+
+class Space(NamedTuple):
+    """A workspace: products with all rows, and a dense row of zeros."""
+
+    dots: Any
+    dense: Any
 
 
 @kernel
@@ -35,14 +46,25 @@ def transpose(points: Any, places: Any, rows: Any, values: Any) -> None:
 
 
 @kernel
-def products(points: Any, postings: Postings, candidate: int, dots: Any) -> None:
-    """Write the scalar product of every row with a candidate."""
+def products(points: Any, postings: Postings, candidate: int, crowded: Any, dots: Any) -> None:
+    """Write the scalar product of every row with a candidate.
+
+    ``crowded`` are the products in crowded columns alone, in single precision.
+    """
     for i in range(dots.shape[0]):
-        dots[i] = 0.0
+        dots[i] = crowded[i] if i < crowded.shape[0] else 0.0
     for p in range(points.indptr[candidate], points.indptr[candidate + 1]):
         column, value = points.indices[p], np.float64(points.data[p])
-        for q in range(postings.starts[column], postings.starts[column + 1]):
-            dots[postings.rows[q]] += value * np.float64(postings.values[q])
+        if not postings.crowded[column]:
+            for q in range(postings.starts[column], postings.starts[column + 1]):
+                dots[postings.rows[q]] += value * np.float64(postings.values[q])
+
+
+@inlined
+def _scatter(points: Any, candidate: int, dense: Any, scale: float) -> None:
+    """Write a candidate, times 1 or 0, to a dense row."""
+    for p in range(points.indptr[candidate], points.indptr[candidate + 1]):
+        dense[points.indices[p]] = scale * np.float64(points.data[p])
 
 
 @inlined
@@ -71,40 +93,49 @@ def _limit(points: Any, candidate: int, error: float) -> float:
 
 @kernel
 def gain(
-    points: Any, postings: Postings, candidate: int, squared: Any, weights: Any, family: Any,
-    error: float, levels: Any, dots: Any,
+    points: Any, postings: Postings, candidate: int, crowded: Any, squared: Any, weights: Any,
+    family: Any, is_rough: bool, error: float, levels: Any, space: Space,
 ) -> float:  # fmt: skip
-    """Return by how much a candidate would lower Σ w·α²."""
-    products(points, postings, candidate, dots)
+    """Return by how much a candidate would lower Σ w·α².
+
+    If products are rough, they only rule rows out.
+    """
+    products(points, postings, candidate, crowded, space.dots)
+    _scatter(points, candidate, space.dense, 1.0)
     limit, total = _limit(points, candidate, error), 0.0
     for first in range(0, levels.shape[0], LANES):
-        within = _gaps_within(levels, dots, first, limit)
+        within = _gaps_within(levels, space.dots, first, limit)
         i = first
         while within > 0:
             if within & 1:
-                distance = from_dot(dots[i], points, i, points, candidate, family)
+                dot = dot_with(points, i, space.dense) if is_rough else space.dots[i]
+                distance = from_dot(dot, points, i, points, candidate, family)
                 if distance < squared[i]:
                     lowered = np.float64(squared[i]) - np.float64(distance)
                     total += lowered * (weights[i] if weights.shape[0] else 1.0)
             within >>= 1
             i += 1
+    _scatter(points, candidate, space.dense, 0.0)
     return total
 
 
 @kernel
 def take(
-    points: Any, postings: Postings, candidate: int, squared: Any, labels: Any, number: int,
-    masses: Masses, family: Any, error: float, levels: Any, dots: Any,
+    points: Any, postings: Postings, candidate: int, crowded: Any, squared: Any, labels: Any,
+    number: int, masses: Masses, family: Any, is_rough: bool, error: float, levels: Any,
+    space: Space,
 ) -> None:  # fmt: skip
     """Make a candidate the centre of this number; bring the sums up to date."""
-    products(points, postings, candidate, dots)
+    products(points, postings, candidate, crowded, space.dots)
+    _scatter(points, candidate, space.dense, 1.0)
     limit, changed = _limit(points, candidate, error), -1
     for first in range(0, levels.shape[0], LANES):
-        within = _gaps_within(levels, dots, first, limit)
+        within = _gaps_within(levels, space.dots, first, limit)
         i = first
         while within > 0:
             if within & 1:
-                distance = from_dot(dots[i], points, i, points, candidate, family)
+                dot = dot_with(points, i, space.dense) if is_rough else space.dots[i]
+                distance = from_dot(dot, points, i, points, candidate, family)
                 if distance < squared[i]:
                     squared[i], labels[i] = distance, number
                     set_level(points, i, squared, error, levels)
@@ -116,3 +147,4 @@ def take(
     if changed >= 0:
         sum_block(masses, changed)
     sum_inner(masses.sums)
+    _scatter(points, candidate, space.dense, 0.0)
