@@ -46,6 +46,7 @@ def out(tmp_path_factory):
         patch.setattr(startup, "_fresh", lambda code, cache: [0.5, 0.25])
         patch.setattr(sparse, "in_fresh_process", lambda task, n, d, k: (
             12 * n if task is sparse.peak_growth else (1.0, 10 * n, 1.5)))  # fmt: skip
+        patch.setattr(sparse, "KERNELS", ("fingerprint",))  # not worth compiling the others
         patch.setattr(quality, "MIXTURE", {1: quality.MIXTURE[1]})
         patch.setattr(internals, "nanoseconds", lambda task, before=lambda: None, turns=1: (
             task(before()), 1.0)[1])  # fmt: skip
