@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kseeds import kmeans_plusplus
-from tests.cli.common import refused, seed
+from kseeds import kmeans, kmeans_plusplus
+from tests.cli.common import refused, run, seed
 
 
 @pytest.fixture
@@ -27,6 +27,22 @@ def test_a_sparse_file_is_seeded_and_written(tmp_path, matrix, form):
     written = sparse.load_npz(tmp_path / "y.npz")
     np.testing.assert_array_equal(written.toarray(), wanted.centers.toarray())
     assert "200 of 500 columns" in done.stdout
+
+
+def test_a_sparse_file_is_clustered(tmp_path, matrix):
+    sparse.save_npz(tmp_path / "x.npz", matrix)
+    done = run(
+        "kmeans", tmp_path / "x.npz", "-k", 4, "-o", tmp_path / "c.npz", "--labels",
+        tmp_path / "labels.npy", "--random-state", 1,
+    )  # fmt: skip
+    assert done.exit_code == 0, (done.output, done.exception)
+    wanted = kmeans(matrix, 4, random_state=1)
+    written = sparse.load_npz(tmp_path / "c.npz")
+    np.testing.assert_array_equal(written.toarray(), wanted.centers.toarray())
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), wanted.labels)
+    words = ("kmeans", tmp_path / "x.npz", "-k", 2)
+    assert "tell nothing of sparse" in refused(*words, "--picture", tmp_path / "p.png")
+    assert "use .npz" in refused(*words, "-o", tmp_path / "c.csv")
 
 
 def test_the_arrays_of_csr_alone_will_do(tmp_path, matrix):

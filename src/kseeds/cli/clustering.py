@@ -12,18 +12,26 @@ import kseeds
 from kseeds.cli.console import out, printable
 from kseeds.cli.errors import reporting_errors, say
 from kseeds.cli.picture import check_picture, draw
-from kseeds.cli.reading import read_rows
-from kseeds.cli.writing import check_names, check_target, write_clustering
+from kseeds.cli.reading import KINDS, read_rows
+from kseeds.cli.writing import check_names, check_target, kinds_for, write_clustering
 
 
 def kmeans(
     file: Annotated[
-        Path, typer.Argument(help="Rows to cluster: .npy, .csv (UTF-8, commas) or .parquet.")
+        Path,
+        typer.Argument(
+            help="Rows to cluster: .npy, .csv (UTF-8, commas), .parquet, or .npz as "
+            "scipy.sparse.save_npz writes it."
+        ),
     ],
     k: Annotated[int, typer.Option("-k", "--clusters", help="Number of clusters.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The file of the centres: .npy, .csv or .parquet."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="The file of the centres: .npy, .csv or .parquet, or .npz for sparse rows.",
+        ),
     ] = None,
     labels: Annotated[
         Path | None,
@@ -74,12 +82,17 @@ def kmeans(
     """
     with reporting_errors():
         targets = [file]
-        for target in (output, labels):
+        for target, kinds in ((output, kinds_for(file)), (labels, KINDS)):
             if target is not None:
-                check_target(target, *targets)
+                check_target(target, *targets, kinds=kinds)
                 targets.append(target)
         if picture is not None:
             check_picture(picture)
+            if kinds_for(file) != KINDS:
+                raise ValueError(
+                    f"--picture {picture} draws the first two columns, which tell nothing of "
+                    "sparse rows; leave it out."
+                )
         table = read_rows(file, weights, header)
         if output is not None:
             check_names(output, file, table.columns)
@@ -114,13 +127,13 @@ def _summary(
 ) -> Table:
     summary = Table(show_header=False)
     summary.add_row("rows", f"{shape[0]:,} of {shape[1]} columns")
-    summary.add_row("clusters", f"{len(found.centers):,} by algorithm {found.algorithm}")
+    summary.add_row("clusters", f"{found.centers.shape[0]:,} by algorithm {found.algorithm}")
     end = "converged" if found.converged else "not converged; add --iterations"
     summary.add_row("iterations", f"{found.n_iter}, {end}")
     summary.add_row("inertia", f"{found.inertia:.6g}")
     summary.add_row("distances", f"{found.work.distances:,}")
     summary.add_row("seconds", f"{found.seconds:.3f}")
-    saved = "not saved; add -o centres.csv" if output is None else printable(output)
+    saved = "not saved; add -o FILE" if output is None else printable(output)
     summary.add_row("centres", saved)
     saved = "not saved; add --labels labels.csv" if labels is None else printable(labels)
     summary.add_row("labels", saved)

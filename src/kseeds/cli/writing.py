@@ -133,7 +133,9 @@ def write_clustering(
     with contextlib.ExitStack() as stack:
         if output is not None:
             file = stack.enter_context(replacing(output))
-            if kind_of(output) == ".npy":
+            if output.suffix.lower() == sparse_files.KIND:
+                sparse_files.write_sparse(file, clustering.centers)
+            elif kind_of(output) == ".npy":
                 np.save(file, clustering.centers, allow_pickle=False)
             else:
                 coordinates = [clustering.centers[:, c] for c in range(len(columns))]
