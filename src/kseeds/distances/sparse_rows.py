@@ -23,6 +23,9 @@ Points: TypeAlias = Any
 BLOCK_ENTRIES = 1 << 17
 """Entries processed at a time, so that temporaries stay in cache."""
 
+_SINGLE = (1e-12, 1e12)
+"""Between these, the largest squared norm lets products be computed in single precision."""
+
 
 class SparseRows:
     """Rows in compressed form.
@@ -228,6 +231,12 @@ def stacked(parts: Sequence[Points]) -> Points:
         parts[0].shape[1],
         np.concatenate([part.norms for part in parts]),
     )
+
+
+def fit_single_precision(*parts: SparseRows) -> bool:
+    """Tell whether squares and products of rows neither overflow nor vanish in float32."""
+    low, high = _SINGLE
+    return low < max(float(part.norms.max()) for part in parts) < high
 
 
 def entries_per_row(points: Points) -> float:

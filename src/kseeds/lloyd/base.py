@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -51,7 +52,7 @@ class Assigner(Protocol):
         """Return labels and squared distances; ``centers`` are those of the last `assign`."""
 
 
-class Anew:
+class Anew(ABC):
     """An assigner that keeps nothing from one iteration to the next but the labels."""
 
     name = ""
@@ -61,9 +62,9 @@ class Anew:
         self._labels: Labels = np.full(n_rows, -1, dtype=np.int32)
         self._nearest: Nearest | None = None
 
+    @abstractmethod
     def find(self, centers: Points) -> tuple[Nearest, Counts]:
         """Return the nearest centre of every row, and what it took."""
-        raise NotImplementedError
 
     def adopt(self, labels: Labels, sums: Sums) -> None:
         """See `Assigner`."""

@@ -17,15 +17,13 @@ import numpy as np
 
 from kseeds.distances.metrics import Metric
 from kseeds.distances.sparse_kernels import SparseArrays
-from kseeds.distances.sparse_rows import Points, SparseRows
+from kseeds.distances.sparse_rows import Points, SparseRows, fit_single_precision
 from kseeds.nearest import inverted_kernels as kernels
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
 
-_ORDINARY = (1e-12, 1e12)
-"""Between these, the largest squared norm lets products be computed in single precision."""
 _CENTERS = 4096
 """Centres compared at a time: their products fit the first cache."""
 
@@ -69,11 +67,10 @@ class Inverted:
     def _precision_for(self, centers: SparseRows) -> np.dtype[Any]:
         """Return the precision of the products that rule centres out.
 
-        Single is twice as fast; the squares of ordinary values neither overflow nor vanish there.
+        Single is twice as fast.
         """
-        most = max(float(self._points.norms.max()), float(centers.norms.max()))
-        is_ordinary = _ORDINARY[0] < most < _ORDINARY[1]
-        return np.dtype(np.float32) if is_ordinary else self._points.dtype
+        is_single = fit_single_precision(self._points, centers)
+        return np.dtype(np.float32) if is_single else self._points.dtype
 
 
 def _width(n_centers: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.sparse_kernels import SparseArrays
-from kseeds.distances.sparse_rows import Points
+from kseeds.distances.sparse_rows import Points, fit_single_precision
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import postings_kernels as kernels
 from kseeds.methods.greedy.rule import winner
@@ -32,8 +32,6 @@ how many such columns there may be."""
 _PAYS = 2.0
 """Entries of such columns that a candidate meets, per row, from which on that pays."""
 _PRODUCT_ROWS = 8192
-_ORDINARY = (1e-12, 1e12)
-"""Between these, the largest squared norm lets products be computed in single precision."""
 
 
 class PostingRows(OneByOne):
@@ -72,8 +70,7 @@ class PostingRows(OneByOne):
 
     def _crowded_columns(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the columns that are kept dense: a matrix product is faster than their lists."""
-        most = float(self._points.norms.max())
-        if not _ORDINARY[0] < most < _ORDINARY[1]:
+        if not fit_single_precision(self._points):
             return np.empty(0, dtype=np.int64)
         n = len(self._points)
         found = np.flatnonzero(counts > _CROWDED * n)
