@@ -25,6 +25,7 @@ def nothing_ready(monkeypatch):
     """A process that has compiled nothing, on a disk that keeps nothing."""
     monkeypatch.setattr(compile_policy, "_ready", set())
     monkeypatch.setattr(compile_policy, "_spent", {})
+    monkeypatch.setattr(compile_policy, "_answers", {})
     monkeypatch.setattr(compile_policy, "is_loaded", lambda: False)
     monkeypatch.setattr(kernel_cache, "is_cached", lambda name: False)
     monkeypatch.setattr(kernel_cache, "note_cached", lambda name: None)
@@ -41,6 +42,17 @@ def test_what_is_kept_on_disk_costs_little(nothing_ready, monkeypatch):
     assert compile_policy.pays("tree", FLOAT, 1.0, 0.1)
     assert not compile_policy.pays("tree", np.dtype(np.float64), 1.0, 0.1)
     assert not compile_policy.pays("lazy", FLOAT, 1.0, 0.1)
+
+
+def test_many_small_jobs_ask_the_disk_once(nothing_ready, monkeypatch):
+    asked = []
+    monkeypatch.setattr(kernel_cache, "is_cached", asked.append)
+    for _ in range(100):
+        assert not compile_policy.pays("tree", FLOAT, 1.0, 0.1)
+    assert asked == ["tree-float32"]
+    monkeypatch.setattr(compile_policy, "_ASK_AGAIN", 0.0)  # another process may have compiled it
+    monkeypatch.setattr(kernel_cache, "is_cached", lambda name: True)
+    assert compile_policy.pays("tree", FLOAT, 1.0, 0.1)
 
 
 def test_a_set_that_is_ready_is_used_where_it_is_faster(nothing_ready):

@@ -1,7 +1,7 @@
 """scikit-learn's own tests, which come with it, stay green under the patch.
 
-None is deselected, and as many pass as without the patch. Its data is small, so that the iteration
-is its own; once more, everything goes through ours.
+None is deselected, and none fails: they are as many as pytest collects without the patch. Its data
+is small, so that the iteration is its own; once more, everything goes through ours.
 """
 
 from __future__ import annotations
@@ -46,18 +46,20 @@ def outcomes(report: str) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("elsewhere")
-    return run_suites(folder, "-p", PLUGIN), run_suites(folder), run_suites(folder, "-p", FORCING)
+    return run_suites(folder, "-p", PLUGIN), run_suites(folder, "-p", FORCING)
 
 
-def test_as_many_pass_as_without_the_patch(reports):
-    patched, plain, forced = map(outcomes, reports)
-    assert patched == plain == forced
+def test_as_many_pass_as_without_the_patch(reports, tmp_path):
+    patched, forced = map(outcomes, reports)
+    assert patched == forced
+    assert set(patched) <= {"passed", "skipped", "xfailed"}
     assert patched["passed"] > 300
-    assert "deselected" not in patched
+    found = re.search(r"(\d+) tests collected", run_suites(tmp_path, "--collect-only"))
+    assert sum(patched.values()) == int(found[1])
 
 
 def test_the_work_was_done_by_kseeds(reports):
-    for report, least in ((reports[0], 0), (reports[2], 200)):
+    for report, least in ((reports[0], 0), (reports[1], 200)):
         drawn, left, fitted, assigned = map(
             int,
             re.search(

@@ -8,6 +8,7 @@ choice may depend on time and on what ran before.
 
 from __future__ import annotations
 
+import functools
 import logging
 import sys
 import time
@@ -46,13 +47,18 @@ COMPILING = {
 }
 """Seconds to compile a set, for one precision: `python -m benchmarks run startup` measures them."""
 _WORTH_A_LINE = 2.0
+_ASK_AGAIN = 1.0
+"""Seconds for which an answer of the disk is good: another process may compile in the meantime."""
 
 _LOGGER = logging.getLogger("kseeds")
 
 _ready: set[str] = set()
 _spent: dict[str, float] = {}
+_answers: dict[str, tuple[float, bool]] = {}
+"""What the disk said of a set, and when."""
 
 
+@functools.cache
 def name_of(kernel_set: str, dtype: np.dtype[Any]) -> str:
     """Return the name of a kernel set for a precision."""
     return f"{kernel_set}-{dtype.name}"
@@ -69,7 +75,19 @@ def waiting(kernel_set: str, dtype: np.dtype[Any]) -> float:
     if name in _ready:
         return 0.0
     loading = 0.0 if is_loaded() else LOADING
-    return loading + (FROM_DISK if kernel_cache.is_cached(name) else COMPILING[kernel_set])
+    return loading + (FROM_DISK if _is_on_disk(name) else COMPILING[kernel_set])
+
+
+def _is_on_disk(name: str) -> bool:
+    """Tell whether a set is kept on disk; asks it now and then only, as that takes a millisecond.
+
+    Many small jobs may be decided before one of them has compiled the set.
+    """
+    now = time.monotonic()
+    asked, answer = _answers.get(name, (-np.inf, False))
+    if now - asked > _ASK_AGAIN:
+        asked, answer = _answers[name] = now, kernel_cache.is_cached(name)
+    return answer
 
 
 def pays(kernel_set: str, dtype: np.dtype[Any], plain: float, compiled: float) -> bool:
