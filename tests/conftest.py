@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import tempfile
 from typing import Any
@@ -48,14 +49,35 @@ _FIRST = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # when those that -m does not want are gone
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with one file that compiles nearly every kernel, and beside it some that do not.
 
     Two processes that need the same kernel at the same time would both compile it; later ones find
     it in the cache.
     """
+    left_out = _beyond_a_part(items, config.getoption("--seed-offset"))
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
     order = {name: place for place, name in enumerate(_FIRST)}
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+
+
+def _beyond_a_part(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
+    """Return what a part of the long profile leaves out; other cases with another seed.
+
+    Of the cases of a test, a fourth part of the profile takes a half, but not less than eight.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if profiles.SCALE < 1.0 and item.get_closest_marker("long"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for found in cases.values():
+        kept = max(8, round(len(found) * profiles.SCALE**0.5))
+        left_out.update(random.Random(seed).sample(found, max(0, len(found) - kept)))
+    return left_out
 
 
 @pytest.fixture(scope="session")
