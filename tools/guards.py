@@ -19,6 +19,7 @@ MOST_AT_THE_TOP = 12
 # Which third-party packages a folder or file may import, at any depth of its functions.
 ALLOWED = {
     "distances/sparse_reference.py": {"numpy", "scipy"},
+    "distances/sparse_rows.py": {"numpy", "scipy"},
     "inputs/sparse.py": {"numpy", "scipy"},
     "runtime/compiler.py": {"numpy", "numba", "llvmlite"},
     "runtime/progress.py": {"rich"},

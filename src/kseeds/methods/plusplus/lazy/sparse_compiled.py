@@ -85,9 +85,11 @@ class SparseCompiled:
             self._copy_lists(state)
             lists = self._seeds(state)
             pairs = self._evaluate(state, rows, lists, uniforms, batch)
-            settled, accepted, more, wasted = kernels.settle(
-                rows, masses, lists, state.proposals, family, state.known, uniforms, batch
-            )
+            assert self._dots is not None
+            with self._dots.one() as dots:
+                settled, accepted, more, wasted = kernels.settle(
+                    rows, masses, lists, state.proposals, family, state.known, uniforms, batch, dots
+                )
             cost = (settled - accepted) * forecast.proposal + wasted * forecast.pair
             state.known += int(accepted)
             state.note_proposals(settled, pairs + more, state.spent + cost)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.distances.sparse_kernels import dot_with, from_dot, squared_distance
+from kseeds.distances.sparse_kernels import dot_with, from_dot
 from kseeds.methods.plusplus.lazy.sparse_seeds import Lists
 from kseeds.methods.plusplus.lazy.state import Proposals
 from kseeds.nearest.state import Rows
@@ -125,9 +125,12 @@ def evaluate(
 @kernel
 def settle(
     rows: Rows, masses: Masses, seeds: Lists, proposals: Proposals, family: Any, known: int,
-    uniforms: Any, batch: int,
+    uniforms: Any, batch: int, dots: Any,
 ) -> Any:  # fmt: skip
-    """Accept or reject the evaluated proposals in order: see `kernels.settle`."""
+    """Accept or reject the evaluated proposals in order: see `kernels.settle`.
+
+    Seeds of the same batch are the newest of their lists, where one walk meets them all.
+    """
     points, squared, n_compared = rows.points, proposals.squared, proposals.n_compared
     now, settled, pairs, wasted = known, 0, 0, 0
     wanted = seeds.rows.norms.shape[0]
@@ -141,10 +144,13 @@ def settle(
         limit = uniforms[batch, 1, b] * np.float64(rows.squared[i])
         is_open = squared[b] >= limit and mass > 0.0
         if is_open:
+            dots_with_seeds(points, i, seeds, known, known, now, dots)
             for s in range(known, now):
-                distance = squared_distance(points, i, seeds.rows, s, family)
                 pairs += 1
                 n_compared[b] = s + 1
+                if _is_beyond(points, i, seeds, s, dots[s - known], limit):
+                    continue
+                distance = from_dot(dots[s - known], points, i, seeds.rows, s, family)
                 if distance < limit:
                     squared[b], proposals.labels[b] = distance, s
                     is_open = False
