@@ -54,6 +54,7 @@ GROUP_MINIMA = compiled(columns.group_minima(), 7)
 ADD_RUNS = compiled(runs.add_runs(), 5)
 LEAST_GAP = compiled(runs.least_gap(), 2)
 GAPS_WITHIN = compiled(runs.gaps_within(), 4)
+PREFETCH = compiled(runs.prefetch(), 2)
 
 
 def values(rng, shape, dtype, kind="random"):
@@ -74,7 +75,7 @@ def test_every_twin_is_compared_here():
         "column_sums", "box_sums", "compare_pair", "group_minima", "least_products",
         "products_within", "four_products", "transpose_block", "keep_nearer", "largest_of_lesser",
         "keep_two_nearest",
-        "add_runs", "least_gap", "gaps_within",
+        "add_runs", "least_gap", "gaps_within", "prefetch",
     }  # fmt: skip
 
 
@@ -366,3 +367,13 @@ def test_gaps(dtype, kind):
             bits = [bool(mine >> lane & 1) for lane in range(LANES)]
             part = slice(start, start + LANES)
             assert bits == (a[part] - b[part] <= most).tolist()
+
+
+@both_types
+def test_prefetch_changes_nothing(dtype):
+    """Even of places that are not there, which kernels do not ask for."""
+    a = np.arange(40, dtype=dtype)
+    for place in (0, 7, 39, 1 << 40):
+        assert PREFETCH(a, place) is None
+        assert interpreted.prefetch(a, place) is None
+    np.testing.assert_array_equal(a, np.arange(40))

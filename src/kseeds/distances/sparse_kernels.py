@@ -17,7 +17,11 @@ _arc_of = inlined(arc_of)
 
 
 class SparseArrays(NamedTuple):
-    """`SparseRows` as kernels take them."""
+    """`SparseRows` as kernels take them.
+
+    Columns are unsigned: else every use of one as an index would look whether it counts from the
+    end.
+    """
 
     data: Any
     indices: Any
@@ -29,7 +33,7 @@ class SparseArrays(NamedTuple):
         """Return the arrays of rows."""
         norms = rows.norms.view()
         norms.flags.writeable = False  # kernels are compiled for one kind of array only
-        return cls(rows.data, rows.indices, rows.indptr, norms)
+        return cls(rows.data, rows.indices.view(np.uint32), rows.indptr, norms)
 
 
 @kernel

@@ -105,7 +105,7 @@ def _by_column(centers: SparseRows, precision: np.dtype[Any]) -> kernels.Columns
     table[:] = 0.0
     rough = table if precision == table.dtype else aligned(table.shape, precision)
     rough[:] = 0.0
-    owners = np.empty(starts[-1], dtype=np.int32)
+    owners = np.empty(starts[-1], dtype=np.uint32)
     values = np.empty(starts[-1], dtype=centers.dtype)
     columns = kernels.Columns(slots, starts, runs, owners, values, table, rough)
     kernels.fill(SparseArrays.of(centers), columns, starts[:-1].copy())

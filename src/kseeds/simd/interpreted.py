@@ -183,6 +183,10 @@ def least_gap(a: Any, b: Any) -> Any:
     return (a - b).min()
 
 
+def prefetch(array: Any, place: int) -> None:
+    """See `kseeds.simd.runs.prefetch`: nothing that could be seen."""
+
+
 def gaps_within(a: Any, b: Any, start: int, most: float) -> int:
     """See `kseeds.simd.runs.gaps_within`."""
     part = slice(start, start + LANES)

@@ -56,6 +56,21 @@ def gaps_within() -> Callable[..., Any]:
     return compiled
 
 
+def prefetch() -> Callable[..., Any]:
+    """Return a kernel function ``f(array, place)``: the cache line of a place is read ahead.
+
+    For rows that are looked at in no order, of which the machine guesses none.
+    """
+    if JIT_DISABLED:
+        return interpreted.prefetch
+
+    @intrinsic
+    def compiled(typingctx: Any, array: Any, place: Any) -> Any:
+        return types.void(array, types.intp), _emit_prefetch
+
+    return compiled
+
+
 def _arrays(places: tuple[int, ...], context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
     return [context.make_array(sig.args[place])(context, builder, args[place]) for place in places]
 
@@ -108,3 +123,14 @@ def _emit_gaps_within(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     gap = builder.fsub(vectors.load(a.data, args[2]), vectors.load(b.data, args[2]))
     within = builder.fcmp_ordered("<=", gap, vectors.spread(args[3]))
     return builder.zext(builder.bitcast(within, ir.IntType(LANES)), INDEX)
+
+
+def _emit_prefetch(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    (array,) = _arrays((0,), context, builder, sig, args)
+    place = builder.bitcast(builder.gep(array.data, [args[1]]), ir.IntType(8).as_pointer())
+    number = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    # To be read, and kept in all caches; data, not code.
+    builder.call(function, [place, number(0), number(3), number(1)])
+    return context.get_dummy_value()

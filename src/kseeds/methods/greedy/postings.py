@@ -2,36 +2,43 @@
 
 The products of a candidate with all rows come from the lists of its own columns (the transposed
 data); all other products are 0. Every row's distance follows from its product, its norm and the
-norm of the candidate, so that a gain costs one look at each row and none at its entries.
+norm of the candidate, so that a row which could not become nearer is ruled out without its entries.
+Products are bounds only: they are in single precision, and leave out columns as
+`kseeds.methods.greedy.cuts` says. The rows that remain are compared exactly.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.sparse_kernels import SparseArrays
-from kseeds.distances.sparse_rows import Points, fit_single_precision
+from kseeds.distances.sparse_rows import Points, SparseRows
 from kseeds.inputs.problem import Problem
+from kseeds.methods.greedy import cuts
 from kseeds.methods.greedy import postings_kernels as kernels
 from kseeds.methods.greedy.rule import winner
 from kseeds.methods.greedy.steps import Float64Array, OneByOne
 from kseeds.nearest.inverted import Inverted
 from kseeds.nearest.state import Nearest
-from kseeds.runtime.aligned import Reused
+from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.blas import one_blas_thread
-from kseeds.runtime.block_sizes import BLOCK, LANES
+from kseeds.runtime.block_sizes import BLOCK, COLUMNS
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
 
 _CROWDED, _MOST_CROWDED = 1 / 6, 128
-"""Share of the rows that have an entry in a column, from which on it is kept as a dense one, and
-how many such columns there may be."""
+"""Share of the rows that have an entry in a column, from which on it is kept as a dense one unless
+a cut leaves it out, and how many such columns there may be."""
 _PAYS = 2.0
 """Entries of such columns that a candidate meets, per row, from which on that pays."""
 _PRODUCT_ROWS = 8192
+_TOGETHER = 2
+"""Candidates of one task."""
 
 
 class PostingRows(OneByOne):
@@ -44,57 +51,52 @@ class PostingRows(OneByOne):
         self._weights = np.empty(0) if problem.weights is None else problem.weights
         self._sums = sum_tree.new_sums(len(points))
         self._arrays = SparseArrays.of(points)
-        counts = np.bincount(points.columns, minlength=points.shape[1])
-        crowded = self._crowded_columns(counts)
-        starts = np.zeros(points.shape[1] + 1, dtype=np.int64)
-        np.cumsum(counts, out=starts[1:])
-        rows = np.empty(points.size, dtype=np.int32)
-        values = np.empty(points.size, dtype=points.dtype)
-        kernels.transpose(self._arrays, starts[:-1].copy(), rows, values)
-        is_crowded = np.zeros(points.shape[1], dtype=bool)
-        is_crowded[crowded] = True
-        self._postings = kernels.Postings(starts, rows, values, is_crowded)
-        self._columns = np.zeros((len(crowded), len(points)), dtype=np.float32)
+        n_groups = cuts.number_of_groups(points.per_row)
+        self._postings, crowded = _by_column(points, self._arrays, n_groups)
+        padded = -(-len(points) // COLUMNS) * COLUMNS
+        self._columns = self._dense_columns(crowded, padded)
+        self._choice = cuts.Choice(n_groups)
+        levels, norms = aligned(padded, np.float32), aligned((n_groups, padded), np.float32)
+        levels[:], norms[:] = np.inf, 0.0
+        kernels.group_norms(self._arrays, self._postings, np.empty(n_groups), norms)
+        most = int(np.diff(points.indptr).max())
+        error = 4.0 * (most + n_groups + 16) * float(np.finfo(np.float32).eps)
+        self._bounds = kernels.Bounds(levels, error, norms)
+        self._spaces = Reused(
+            lambda: kernels.Space(
+                np.empty(len(points)),
+                np.zeros(points.shape[1]),
+                np.empty(len(points), dtype=np.int32),
+                np.empty(len(points), dtype=points.dtype),
+                np.empty(n_groups, dtype=np.int32),
+                np.empty(n_groups, dtype=np.float32),
+            )
+        )
+
+    def _dense_columns(self, crowded: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.float32]:
+        """Return the columns that are kept dense, each as a row of so many values."""
+        starts, rows, values = self._postings[:3]
+        columns = aligned((len(crowded), width), np.float32)
+        columns[:] = 0.0
         for number, column in enumerate(crowded):
             mine = slice(starts[column], starts[column + 1])
-            self._columns[number, rows[mine]] = values[mine]
-        self._number = np.full(points.shape[1], -1, dtype=np.int32)
-        self._number[crowded] = np.arange(len(crowded))
-        most = int(np.diff(points.indptr).max())
-        self._error = 4.0 * (most + 4) * float(np.finfo(np.float64).eps)
-        if len(crowded):
-            self._error += 4.0 * (len(crowded) + 8) * float(np.finfo(np.float32).eps)
-        padded = -(-len(points) // LANES) * LANES
-        self._levels = np.full(padded, np.inf)
-        self._spaces = Reused(lambda: kernels.Space(np.zeros(padded), np.zeros(points.shape[1])))
+            columns[number, rows[mine]] = values[mine] * self._postings.unit
+        return columns
 
-    def _crowded_columns(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the columns that are kept dense: a matrix product is faster than their lists."""
-        if not fit_single_precision(self._points):
-            return np.empty(0, dtype=np.int64)
-        n = len(self._points)
-        found = np.flatnonzero(counts > _CROWDED * n)
-        found = found[np.argsort(-counts[found], kind="stable")[:_MOST_CROWDED]]
-        entries = float(np.square(counts[found], dtype=np.float64).sum()) / n  # of a candidate
-        return found if entries > _PAYS * n else found[:0]
-
-    def _crowded_products(self, candidates: list[int]) -> npt.NDArray[np.float32]:
-        """Return the products of candidates with all rows in crowded columns alone."""
+    def _dense_products(self, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return what dense columns contribute to the products of candidates with all rows."""
+        width = self._columns.shape[1]
+        products = aligned((len(candidates), width), np.float32)
         if len(self._columns) == 0:
-            return np.zeros((len(candidates), 0), dtype=np.float32)
-        chosen = self._points[candidates]
-        numbers = self._number[chosen.columns]
-        is_crowded = numbers >= 0
-        factors = np.zeros((len(candidates), len(self._columns)), dtype=np.float32)
-        places = chosen.rows_of_entries[is_crowded], numbers[is_crowded]
-        factors[places] = chosen.entries[is_crowded]
-        products = np.empty((len(candidates), len(self._points)), dtype=np.float32)
+            products[:] = 0.0
+            return products
+        factors = np.ascontiguousarray(self._columns[:, candidates].T)
 
         def task(start: int, stop: int) -> None:
             np.matmul(factors, self._columns[:, start:stop], out=products[:, start:stop])
 
         with one_blas_thread():
-            self._workers.over_blocks(task, len(self._points), _PRODUCT_ROWS)
+            self._workers.over_blocks(task, width, _PRODUCT_ROWS)
         return products
 
     @property
@@ -112,9 +114,7 @@ class PostingRows(OneByOne):
             self.nearest, centers, 0, self._workers
         )
         self.nearest.n_compared = len(centers)
-        kernels.set_levels(
-            self._arrays, self.nearest.squared, self._error, 0, len(self._points), self._levels
-        )
+        kernels.set_levels(self._arrays, self.nearest.squared, self._postings.unit, self._bounds)
         sum_blocks(self._masses, 0, -(-len(self._points) // BLOCK))
         sum_inner(self._sums)
         return counts.distances
@@ -127,24 +127,64 @@ class PostingRows(OneByOne):
 
     def add_best(self, candidates: list[int]) -> tuple[int, int]:
         """Make the best of some rows a centre, and compare all rows with it."""
+        rows = np.array(candidates, dtype=np.int64)
         squared, family = self.nearest.squared, self._metric.kernel_family
+        chosen = self._choice.of_step(len(rows))
+        sizes = self._choice.sizes[chosen]
+        products = self._dense_products(rows)
+        gains, costs = np.empty((2, len(rows)))
 
-        crowded, is_rough = self._crowded_products(candidates), len(self._columns) > 0
-
-        def gain_of(start: int, stop: int) -> float:
+        def task(start: int, stop: int) -> None:
             with self._spaces.one() as space:
-                gain: float = kernels.gain(
-                    self._arrays, self._postings, candidates[start], crowded[start], squared,
-                    self._weights, family, is_rough, self._error, self._levels, space,
+                kernels.gains(
+                    self._arrays, self._postings, self._bounds, rows, sizes, products, squared,
+                    self._weights, family, start, stop, space, gains, costs,
                 )  # fmt: skip
-            return gain
 
-        at = winner(self._workers.over_blocks(gain_of, len(candidates), 1))
+        self._workers.over_blocks(task, len(rows), _TOGETHER)
+        self._choice.learn(chosen, costs.tolist())
+        at = winner(gains.tolist())
         with self._spaces.one() as space:
             kernels.take(
-                self._arrays, self._postings, candidates[at], crowded[at], squared,
-                self.nearest.labels, self.nearest.n_compared, self._masses, family, is_rough,
-                self._error, self._levels, space,
+                self._arrays, self._postings, self._bounds, candidates[at], sizes[at], products[at],
+                squared, self.nearest.labels, self.nearest.n_compared, self._masses, family, space,
             )  # fmt: skip
         self.nearest.n_compared += 1
         return candidates[at], len(candidates) * len(self._points)
+
+
+def _by_column(
+    points: SparseRows, arrays: SparseArrays, n_groups: int
+) -> tuple[kernels.Postings, npt.NDArray[np.int64]]:
+    """Return the entries by column, and which columns are kept as dense ones."""
+    n, d = points.shape
+    counts = np.bincount(points.columns, minlength=d)
+    squares = np.zeros(d)
+    kernels.column_squares(arrays, squares)
+    groups = cuts.groups_of(counts, squares, n_groups)
+    crowded = _crowded_columns(np.where(groups == n_groups, counts, 0), n)
+    groups[crowded] = -1
+    starts = np.zeros(d + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    postings = kernels.Postings(
+        starts,
+        np.empty(points.size, dtype=np.uint32),
+        np.empty(points.size, dtype=points.dtype),
+        groups,
+        _unit(float(points.norms.max())),
+    )
+    kernels.transpose(arrays, starts[:-1].copy(), postings)
+    return postings, crowded
+
+
+def _crowded_columns(counts: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """Return the columns that are kept dense: a matrix product is faster than their lists."""
+    found = np.flatnonzero(counts > _CROWDED * n)
+    found = found[np.argsort(-counts[found], kind="stable")[:_MOST_CROWDED]]
+    entries = float(np.square(counts[found], dtype=np.float64).sum()) / n  # of a candidate
+    return found if entries > _PAYS * n else found[:0]
+
+
+def _unit(largest: float) -> float:
+    """Return the power of two that makes the largest of some squared norms about 1."""
+    return math.ldexp(1.0, -(math.frexp(largest)[1] // 2)) if largest > 0.0 else 1.0

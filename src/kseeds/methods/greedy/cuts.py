@@ -1,0 +1,116 @@
+"""Columns that products may leave out: what they would add is bounded by norms.
+
+The columns that most rows have take most of the time and often hold little of the rows' squares:
+in text, words that are everywhere and so tell nothing. What two rows have in common in the columns
+left out is at most the product of their norms there (Cauchy and Schwarz). So the bound needs none
+of their lists, and only few rows have to be looked at closer for it. It is the better the fewer
+columns have a norm together, so they form *groups*; a *cut* leaves out the first few. Which cut
+costs least depends on the data and on how many centres there are, so it is found by counting while
+steps are taken.
+
+References
+----------
+Bounds on what frequent terms can add are an idea of information retrieval: H. Turtle, J. Flood,
+"Query evaluation: strategies and optimizations", Information Processing & Management 31(6), 1995.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+_MOST_GROUPS = 12
+_SHARE = 0.06
+"""Of all squares, what the columns of all groups hold together."""
+_PARTS = np.array([0.25, 0.4, 0.55, 0.75, 1.0])
+"""Of the groups, what each cut leaves out."""
+EXACT = -1
+"""The size of a cut that leaves out nothing and rounds nothing: no row is looked at closer.
+
+While there are few centres, a candidate would be nearer to most rows.
+"""
+_FAR, _RARELY = 1.5, 8
+"""A cut that has cost so many times as much as the best is tried every so many steps only."""
+_NEW = 0.25
+"""How much the last count weighs against those before it."""
+
+
+def groups_of(
+    counts: npt.NDArray[np.int64], squares: npt.NDArray[np.float64], n_groups: int
+) -> npt.NDArray[np.int16]:
+    """Return the group of each column, in the order in which cuts leave them out.
+
+    ``counts`` are the entries of each column and ``squares`` the sums of their squares. Columns go
+    in the order of how many pairs of entries they spare for what they hold. Those that no cut
+    leaves out have the group ``n_groups``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds.methods.greedy.cuts import groups_of
+    >>> groups_of(np.array([50, 1, 1, 40]), np.array([0.5, 60.0, 35.0, 0.3]), 8).tolist()
+    [3, 8, 8, 2]
+    """
+    groups = np.full(len(counts), n_groups, dtype=np.int16)
+    used = np.flatnonzero(counts)
+    total = float(squares.sum())
+    if total > 0.0 and n_groups:
+        with np.errstate(divide="ignore"):
+            spared = np.square(counts[used], dtype=np.float64) / squares[used]
+        order = used[np.argsort(-spared, kind="stable")]
+        ends = _SHARE * np.square(np.arange(1, n_groups + 1) / n_groups)
+        groups[order] = np.searchsorted(ends, np.cumsum(squares[order]) / total)
+    return groups
+
+
+def number_of_groups(per_row: float) -> int:
+    """Return how many groups to make of rows of so many entries, which they may not outweigh."""
+    return min(_MOST_GROUPS, int(per_row))
+
+
+class Choice:
+    """Which cut to take, by what those taken before have cost.
+
+    Examples
+    --------
+    >>> from kseeds.methods.greedy.cuts import Choice
+    >>> choice = Choice(8)
+    >>> for _ in range(20):
+    ...     cuts = choice.of_step(4)
+    ...     choice.learn(cuts, [abs(cut - 4.0) for cut in cuts])
+    >>> choice.best, int(choice.sizes[choice.best])
+    (4, 6)
+    """
+
+    def __init__(self, n_groups: int) -> None:
+        self.sizes = np.append(EXACT, np.rint(n_groups * _PARTS).astype(np.int64))
+        """How many groups each cut leaves out."""
+        self.best = 0
+        """The cut that has cost least."""
+        self._costs = np.full(len(self.sizes), np.nan)
+        self._steps = 0
+
+    def of_step(self, n_candidates: int) -> npt.NDArray[np.int64]:
+        """Return a cut for each candidate: the best, but for one that tries its neighbours."""
+        cuts = np.full(n_candidates, self.best)
+        self._steps += 1
+        tried = self.best + (1 if self._steps % 2 else -1)
+        if n_candidates > 1 and 0 <= tried < len(self.sizes) and self._is_worth_a_try(tried):
+            cuts[0] = tried
+        return cuts
+
+    def _is_worth_a_try(self, cut: int) -> bool:
+        """Tell whether a cut may have become the best: of one that was far worse, now and then."""
+        is_far_worse = self._costs[cut] > _FAR * self._costs[self.best]
+        return not is_far_worse or self._steps % _RARELY <= 1
+
+    def learn(self, cuts: npt.NDArray[np.int64], costs: Sequence[float]) -> None:
+        """Count what candidates have cost by their cuts."""
+        for cut in set(cuts.tolist()):
+            found = [cost for cost, its in zip(costs, cuts.tolist(), strict=True) if its == cut]
+            new, old = sum(found) / len(found), self._costs[cut]
+            self._costs[cut] = new if math.isnan(old) else old + _NEW * (new - old)
+        self.best = int(np.nanargmin(self._costs))
