@@ -58,6 +58,9 @@ class SparseMeans:
         Threads to use.
     """
 
+    inertia: float | None = None
+    """Not known."""
+
     def __init__(
         self,
         sums: SparseSums,
