@@ -32,5 +32,7 @@ def test_totals_beyond_float64_are_infinite_or_scaled():
     assert float(Total.of(Lengths(np.array([0.5, 0.25]), np.array([1, 2])))) == 2.0
     halves = Lengths.of(np.array([2.0**60, 1.0, 2.0**-60]))
     assert float(Total.of(halves)) == 2.0**60
+    # Half a unit in the last place, and a little more, is rounded up.
+    assert float(Total.of(Lengths.of(np.array([2.0**63, 2.0**10, 2.0**-20])))) == 2.0**63 + 2.0**11
     with pytest.raises(TypeError):
         ZERO + 1

@@ -20,6 +20,7 @@ from kseeds.inputs.clustering import STARTS, state_of_run
 from tests.data import ODDITIES, points_of
 from tests.distributed.common import cuts_of, whole_numbers
 from tests.harness.profiles import generated
+from tests.lloyd.test_golden import GOLDEN, digest_of, job_of
 
 
 class Twice(LocalBackend):
@@ -103,6 +104,14 @@ def test_the_result_is_that_of_memory(kind, dtype, weighted, metric):
         same(ours, wanted)
         found.append(ours[0])
     assert len({one.inertia for one in found}) == 1  # to the last bit, too
+
+
+@pytest.mark.parametrize("job", GOLDEN)
+@pytest.mark.parametrize("parts", [1, 5, 40])
+def test_partitions_give_the_golden_results(job, parts):
+    X, weights, k, options = job_of(job)
+    found, labels, _ = fit(X, k, weights, cuts_of(len(X), parts), **options)
+    assert digest_of(found.centers, labels, found.n_iter) == GOLDEN[job]
 
 
 def test_every_row_may_be_a_partition():
@@ -252,6 +261,15 @@ def test_values_and_weights_of_any_size(factor, weighted):
         weights = 10.0 ** np.random.default_rng(0).integers(-250, 40, 90)
     wanted = kmeans(X, 6, init=X[1:7], sample_weight=weights)
     same(fit(X, 6, weights, [0, 40, 90], init=X[1:7]), wanted)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0, 1.0, 1e-250]])
+def test_an_inertia_of_squares_that_underflow(weights):
+    X = np.array([[0.0], [1e30], [1e200], [1e200]])
+    weights = None if weights is None else np.array(weights)
+    ours = fit(X, 2, weights, [0, 1, 4], init=X[1:3])
+    same(ours, kmeans(X, 2, init=X[1:3], sample_weight=weights))
+    assert ours[0].inertia > 1e59
 
 
 def test_steps_that_begin_anew_change_nothing(monkeypatch):
