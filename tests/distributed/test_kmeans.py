@@ -205,6 +205,8 @@ def test_every_start_is_the_same_for_any_partitions(start):
     np.testing.assert_array_equal(one[0].centers, other[0].centers)
     assert (one[0].inertia, one[0].n_iter) == (other[0].inertia, other[0].n_iter)
     assert one[0].seeding.indices.tolist() == other[0].seeding.indices.tolist()
+    names = {"greedy": "greedy k-means++", "random": "random rows"}
+    assert one[0].seeding.algorithm == names.get(start, start)
     # The best of single runs, and the labels of that run.
     singles = [
         fit(X, 7, weights, init=start, random_state=state_of_run(4, number)) for number in range(3)

@@ -67,7 +67,7 @@ def spread(
     if is_sparse(points):
         values = points.entries.astype(np.float64)
         columns, at = np.unique(points.columns, return_inverse=True)
-        squares = [part.sum() for part in folded(np.square(values), anchors[:, 1])]
+        squares = [one.sum() for one in folded(np.square(values), anchors[:, 1])]
         sums = np.zeros((len(anchors), len(columns) + 1))
         for fold, rounded in enumerate(folded(values, anchors[:, 0])):
             sums[fold, :-1] = np.bincount(at.reshape(-1), rounded, len(columns))
