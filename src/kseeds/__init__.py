@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from kseeds.assignment import assign
     from kseeds.clustering import kmeans
     from kseeds.errors import FewerDistinctPointsWarning
-    from kseeds.results import Assignment, Clustering, DistributedSeeding, Seeding, Work
+    from kseeds.results import (
+        Assignment,
+        Clustering,
+        DistributedClustering,
+        DistributedSeeding,
+        Seeding,
+        Work,
+    )
     from kseeds.structures import ClockQueue, VPTree
     from kseeds.warming import Warmed, warmup
 
@@ -23,6 +30,7 @@ __all__ = [
     "Assignment",
     "ClockQueue",
     "Clustering",
+    "DistributedClustering",
     "DistributedSeeding",
     "FewerDistinctPointsWarning",
     "Seeding",
@@ -42,6 +50,7 @@ _HOMES = {
     "Assignment": "kseeds.results",
     "ClockQueue": "kseeds.structures",
     "Clustering": "kseeds.results",
+    "DistributedClustering": "kseeds.results",
     "DistributedSeeding": "kseeds.results",
     "FewerDistinctPointsWarning": "kseeds.errors",
     "Seeding": "kseeds.results",

@@ -1,4 +1,4 @@
-"""The results: `Seeding`, `DistributedSeeding`, `Assignment`, `Clustering`, the counted `Work`."""
+"""The results: of seedings, assignments and k-means, in memory or not, and the counted `Work`."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class DistributedSeeding:
     indices : ndarray of int64, shape (k,)
         Their row numbers, counted across all partitions; no row appears twice.
     algorithm : str
-        "k-means++" or "k-means||".
+        "k-means++" or "k-means||"; of a start of `kmeans` also "greedy k-means++" or "random rows".
     work : Work
         What it cost, counted; includes communications and bytes.
     seconds : float
@@ -349,4 +349,52 @@ class Clustering:
             f"<Clustering: {k} centres of {d} columns by {self.algorithm!r}, "
             f"inertia={self.inertia:.6g} after {self.n_iter} iterations ({end}) in "
             f"{self.seconds:.3g} s>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class DistributedClustering:
+    """The result of k-means over partitions (Dask, Spark), apart from labels and distances.
+
+    Where an array is wanted, it is that of its centres.
+
+    Attributes
+    ----------
+    centers : ndarray, shape (k, d)
+        The centres, in memory; unit vectors for ``metric="cosine"``.
+    inertia : float
+        The sum of weight times squared distance over all rows.
+    n_iter : int
+        How often the centres were moved.
+    converged : bool
+        Whether no row changed its cluster any more, or ``tol`` was reached.
+    seeding : DistributedSeeding, Seeding or None
+        The seeds that the best run started from; None if ``init`` was an array.
+    work : Work
+        What it cost, counted, with communications and bytes; of all runs, without their seedings.
+    seconds : float
+        The time it took, seedings included.
+    """
+
+    centers: FloatArray
+    inertia: float
+    n_iter: int
+    converged: bool
+    seeding: DistributedSeeding | Seeding | None
+    work: Work
+    seconds: float
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the centres: NumPy, and whoever wants an array of centres, takes a clustering."""
+        return _as_array(self.centers, dtype, copy)
+
+    def __repr__(self) -> str:
+        k, d = self.centers.shape
+        end = "converged" if self.converged else "not converged"
+        return (
+            f"<{type(self).__name__}: {k} centres of {d} columns ({self.centers.dtype}), "
+            f"inertia={self.inertia:.6g} after {self.n_iter} iterations ({end}), "
+            f"{self.work.communications} communications in {self.seconds:.3g} s>"
         )

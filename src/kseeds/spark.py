@@ -1,19 +1,22 @@
-"""k-means++, k-means|| and `assign` for Spark DataFrames.
+"""k-means++, k-means||, k-means and `assign` for Spark DataFrames.
 
 Needs ``pip install 'kseeds[spark]'``, a Java runtime, and kseeds itself on every executor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kseeds.distributed.centers import check_centers
+from kseeds.distributed.clustering import cluster
 from kseeds.distributed.preflight import missing
 from kseeds.distributed.seeding import check_metric_name, check_schedule, seed
 from kseeds.inputs import with_hints
-from kseeds.results import DistributedSeeding
+from kseeds.results import DistributedClustering, DistributedSeeding
 
 try:
     from kseeds.distributed import spark_backend as _backend
@@ -31,7 +34,27 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 
-__all__ = ["assign", "kmeans_parallel", "kmeans_plusplus"]
+__all__ = ["SparkClustering", "assign", "kmeans", "kmeans_parallel", "kmeans_plusplus"]
+
+
+@dataclass(frozen=True, repr=False)
+class SparkClustering(DistributedClustering):
+    """The result of k-means over a frame; unpacks as ``centers, frame``.
+
+    Attributes
+    ----------
+    centers, inertia, n_iter, converged, seeding, work, seconds
+        See `kseeds.results.DistributedClustering`.
+    frame : pyspark.sql.DataFrame
+        The data with two more columns, label and distance, as `assign` adds them; they are
+        computed when they are used.
+    """
+
+    frame: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.centers
+        yield self.frame
 
 
 @with_hints
@@ -143,6 +166,94 @@ def kmeans_parallel(
         metric=metric, initial_centers=initial_centers, random_state=random_state,
         progress=progress, schedule=schedule, columns=chosen.width, dtype=chosen.dtype,
     )  # fmt: skip
+
+
+@with_hints
+def kmeans(
+    frame: Any,
+    n_clusters: int,
+    *,
+    features: str | list[str] = "features",
+    init: Any = "k-means++",
+    n_init: int = 1,
+    sample_weight: str | None = None,
+    metric: str = "euclidean",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    cache: bool = True,
+    progress: Any = False,
+    label: str = "label",
+    distance: str = "distance",
+) -> SparkClustering:
+    """Cluster rows by k-means: seeds, then Lloyd's iteration, with one pass an iteration.
+
+    Labels stay with the rows; the driver has centres and sums. From the same centres, the result is
+    that of `kseeds.kmeans` to the last bit, whatever the partitions (the inertia up to rounding).
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The data, as for `kmeans_plusplus`.
+    n_clusters : int
+        How many clusters to find.
+    features : str or list of str, default "features"
+        A column of arrays or of ``pyspark.ml`` vectors, or a list of numeric columns.
+    init : {"k-means++", "greedy", "k-means||", "random"}, array-like or seeding
+        Where to start: seeds drawn by that law, on the rows that the executors keep; or distinct
+        rows drawn by weight; or centres, one row per cluster; or a seeding.
+    n_init : int, default 1
+        How often to start, each time from other seeds; the result of the lowest inertia is
+        returned. Centres and seedings that are given are started from once.
+    sample_weight : str, optional
+        A column of non-negative weights. Rows of weight 0 get labels, and change nothing else.
+    metric : {"euclidean", "cosine"}
+        "cosine" is spherical k-means: rows count as unit vectors, and so do centres.
+    max_iter : int, default 300
+        How often the centres may be moved.
+    tol : float, default 1e-4
+        Stop when the squared movements of the centres sum up to at most this multiple of the mean
+        variance of the columns. With 0, when no row changes its cluster.
+    random_state : int, Generator, RandomState, SeedSequence or None
+        The same state and the same order of rows give the same result, whatever the partitions.
+    cache : bool, default True
+        Keep the rows on the executors between passes, on disk if memory is short. False reads them
+        again in every pass.
+    progress : bool or callable, default False
+        True shows a bar on stderr; a function is called with (done, total) iterations.
+    label, distance : str
+        The names of the new columns, which the frame must not have yet.
+
+    Returns
+    -------
+    SparkClustering
+        Unpacks as ``centers, frame``, the frame with labels and distances; also has inertia,
+        n_iter, converged, seeding and work.
+
+    Warns
+    -----
+    FewerDistinctPointsWarning
+        If there are fewer distinct points than seeds to draw; some clusters are then empty.
+
+    Examples
+    --------
+    >>> import kseeds.spark
+    >>> frame = spark.range(100)  # doctest: +SKIP
+    >>> kseeds.spark.kmeans(frame, 5, features=["id"]).centers.shape  # doctest: +SKIP
+    (5, 1)
+    """
+    chosen = features_of(_checked(frame), features)
+    weights = weights_of(frame, sample_weight)
+    check_new_names(frame, label, distance)
+    found, _ = cluster(
+        lambda: _backend.running(frame, chosen, weights, cache), n_clusters,
+        init=init, n_init=n_init, metric=metric, max_iter=max_iter, tol=tol,
+        random_state=random_state, progress=progress, columns=chosen.width, dtype=chosen.dtype,
+    )  # fmt: skip
+    added = assign(
+        frame, found.centers, features=features, metric=metric, label=label, distance=distance
+    )
+    return SparkClustering(**vars(found), frame=added)
 
 
 @with_hints

@@ -138,7 +138,7 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
 def _warm_lloyd(X: np.ndarray[Any, Any], algorithm: str, workers: Workers) -> None:
     prepared = prepare_points(X, "euclidean")
     points, metric = prepared.points, prepared.metric
-    sums = ExactSums(points, None, np.full(X.shape[1], 16.0), 24, workers)
+    sums = ExactSums.of_all(points, None, np.full(X.shape[1], 16.0), 24, workers)
     none, labels = np.full(_ROWS, -1, dtype=np.int32), np.arange(_ROWS, dtype=np.int32) % 24
     if algorithm == "sums":
         columns_by_kernels(points, workers)

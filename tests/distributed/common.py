@@ -39,11 +39,11 @@ def dies_once(part, state, message):
     return task(part, state, inner)
 
 
-def dying_at_update(run, marker):
+def dying_at_update(run, marker, names=("update",)):
     """Return the ``run`` of a backend with a process that is lost in the middle of a round."""
 
     def run_dying(self, task, message, keep):
-        if task.__name__ == "update":
+        if task.__name__ in names:
             return run(self, dies_once, (task, message, marker), keep)
         return run(self, task, message, keep)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.distributed.common import whole_numbers
+
 EVERYWHERE = [
     ({}, "features='features' is not in the frame, which has a, b, s, "),
     ({"features": ["a", "z"]}, "features=['a', 'z'] has 'z', which is not in the frame"),
@@ -100,6 +102,13 @@ def instead_of_what_runs(master):
     running = session(master)
     yield running
     running.stop()
+
+
+def frame_of(spark, partitions):
+    X, weights = whole_numbers()
+    rows = [(*map(float, x), float(w)) for x, w in zip(X, weights, strict=True)]
+    context = spark.sparkContext
+    return context.parallelize(rows, partitions).toDF(["a", "b", "c", "w"])
 
 
 def odd_frame(spark):

@@ -230,6 +230,63 @@ def test_an_interrupt_frees_the_memory_of_the_cluster(client, call):
     assert not any(client.has_what().values())
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_lost_workers_change_no_cluster(client, monkeypatch, tmp_path):
+    """One between two iterations, with labels on it, and one in the middle of an iteration."""
+    from kseeds.distributed.dask_backend import DaskBackend
+
+    X, weights = whole_numbers()
+    start = X[:K] + 0.5
+    wanted = kseeds.kmeans(X, K, init=start, sample_weight=weights, max_iter=8)
+    run, killed, marker = DaskBackend.run, [], str(tmp_path / "died")
+    dying = dying_at_update(run, marker, names=("assign",))
+
+    def run_and_kill(self, task, message, keep):
+        replies = (run if not killed else dying)(self, task, message, keep)
+        if task.__name__ == "assign" and not killed:
+            worker = next(iter(client.scheduler_info()["workers"]))
+            killed.append(client.run(os.getpid, workers=[worker])[worker])
+            os.kill(killed[-1], signal.SIGKILL)
+        return replies
+
+    monkeypatch.setattr(DaskBackend, "run", run_and_kill)
+    found = kseeds_dask.kmeans(
+        da.from_array(X, chunks=500), K, init=start, max_iter=8,
+        sample_weight=da.from_array(weights, chunks=500),
+    )  # fmt: skip
+    assert killed
+    assert os.path.exists(marker)
+    np.testing.assert_array_equal(found.centers, wanted.centers)
+    worker = next(iter(client.scheduler_info()["workers"]))  # with labels that are not read yet
+    os.kill(client.run(os.getpid, workers=[worker])[worker], signal.SIGKILL)
+    np.testing.assert_array_equal(found.labels.compute(), wanted.labels)
+    np.testing.assert_array_equal(found.distances.compute(), wanted.distances)
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_fit_leaves_labels_in_the_memory_of_the_cluster_and_nothing_else(client, is_interrupted):
+    X, _ = whole_numbers()
+
+    def interrupt(done, total):
+        if is_interrupted and done == 2:
+            raise KeyboardInterrupt
+
+    found = None
+    with contextlib.suppress(KeyboardInterrupt):
+        found = kseeds_dask.kmeans(da.from_array(X, chunks=500), K, max_iter=4, progress=interrupt)
+    assert (found is None) == is_interrupted
+    expected = 0 if is_interrupted else 6  # a chunk's labels and distances are one element
+    deadline = time.monotonic() + 30
+
+    def kept():
+        return {key for keys in client.has_what().values() for key in keys}
+
+    while len(kept()) > expected and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.05)
+    assert len(kept()) == expected
+
+
 @pytest.mark.long  # Dask-ML compiles when it is imported, for a quarter of a minute
 def test_seeds_start_dask_ml():
     cluster = pytest.importorskip("dask_ml.cluster")

@@ -26,6 +26,10 @@ ASSIGNERS = [
     (on_dask.assign, "kseeds.dask.assign"),
     (on_spark.assign, "kseeds.spark.assign"),
 ]
+FITTERS = [
+    (on_dask.kmeans, "kseeds.dask.kmeans"),
+    (on_spark.kmeans, "kseeds.spark.kmeans"),
+]
 
 
 def refused(function, **keywords):
@@ -66,6 +70,10 @@ def test_unknown_keywords_of_seeding_get_a_remedy(function, title, given, remedy
         (*SEEDERS[2], "feature", "use features."),
         (*SEEDERS[0], "speed", "it takes X, n_clusters, sample_weight, metric, initial_centers, "
          "random_state, cache, progress."),
+        (*FITTERS[0], "n_jobs", "leave it out, Dask and Spark set the number of threads."),
+        (*FITTERS[0], "initial_centers", "it is a keyword of kseeds.dask.kmeans_plusplus."),
+        (*FITTERS[1], "labels", "use label."),
+        (*FITTERS[1], "n_inits", "use n_init."),
         (*ASSIGNERS[0], "n_jobs", "use n_threads."),
         (*ASSIGNERS[0], "weight", "use sample_weight."),
         (*ASSIGNERS[0], "sample_weights", "use sample_weight."),
@@ -89,7 +97,7 @@ def test_functions_in_memory_do_not_speak_of_clusters():
         kseeds.kmeans_plusplus(np.eye(3), 2, centers=[[1.0]])
 
 
-@pytest.mark.parametrize(("function", "title"), SEEDERS + ASSIGNERS)
+@pytest.mark.parametrize(("function", "title"), SEEDERS + ASSIGNERS + FITTERS)
 def test_signatures_are_those_of_the_functions(function, title):
     """For help(), editors and type checkers; and nothing is taken that is not there."""
     parameters = inspect.signature(function).parameters.values()

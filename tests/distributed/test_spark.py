@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kseeds
-from tests.distributed import common
+from tests.distributed import common, spark_kmeans
 from tests.distributed.common import K, dying_at_update, one_sentence, whole_numbers
 from tests.distributed.spark_cases import (
     ASSIGNING,
@@ -20,6 +20,7 @@ from tests.distributed.spark_cases import (
     HIDING,
     SEEDING,
     bad_rows,
+    frame_of,
     instead_of_what_runs,
     odd_frame,
     session,
@@ -51,13 +52,6 @@ def expected():
         ).indices.tolist(),
         kseeds.kmeans_parallel(X, K, sample_weight=weights, random_state=5).indices.tolist(),
     )
-
-
-def frame_of(spark, partitions):
-    X, weights = whole_numbers()
-    rows = [(*map(float, x), float(w)) for x, w in zip(X, weights, strict=True)]
-    context = spark.sparkContext
-    return context.parallelize(rows, partitions).toDF(["a", "b", "c", "w"])
 
 
 def seeds_of(frame, **options):
@@ -340,6 +334,11 @@ def test_executors_of_another_version_are_named(spark, monkeypatch):
     one_sentence(caught)
 
 
+@pytest.mark.parametrize("check", spark_kmeans.CHECKS)
+def test_kmeans(spark, check, monkeypatch):
+    check(spark, monkeypatch)
+
+
 def test_seeds_start_mllib(spark):
     from pyspark.mllib.clustering import KMeans, KMeansModel
 
@@ -382,6 +381,8 @@ def test_a_task_that_dies_changes_no_seed(where, request, expected, monkeypatch,
     )
     assert found.indices.tolist() == expected[1]
     assert os.path.exists(marker)
+    monkeypatch.setattr(SparkBackend, "run", run)
+    spark_kmeans.dying(running, monkeypatch, str(tmp_path / "died again"))
 
 
 @pytest.mark.long

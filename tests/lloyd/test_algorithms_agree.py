@@ -39,7 +39,9 @@ class Side:
     def __init__(self, X, weights, k, algorithm, metric, workers):
         prepared = prepare_points(X, metric)
         points = prepared.points
-        self.sums = ExactSums(points, weights, columns_of(points, workers).largest, k, workers)
+        self.sums = ExactSums.of_all(
+            points, weights, columns_of(points, workers).largest, k, workers
+        )
         self.means = Means(self.sums, weights, prepared.metric.is_embedded)
         self.points = points
         job = Job(points, prepared.metric, workers, k, 20)

@@ -23,18 +23,26 @@ GOLDEN = {
 """Digests of centres, labels and the number of iterations."""
 
 
-def digest(job, order="C", **keywords):
+def job_of(name):
+    """Return rows, their weights, the number of clusters and the options of a job."""
     X, weights = data()
-    options = {"init": "random", "random_state": 7, "tol": 0, "max_iter": 12, **keywords}
-    rows, k = (wide(), 11) if job in ("broad", "directions") else (X, 23)
-    if job == "weighted":
-        options["sample_weight"] = weights
-    if job == "directions":
+    options = {"init": "random", "random_state": 7, "tol": 0, "max_iter": 12}
+    rows, k = (wide(), 11) if name in ("broad", "directions") else (X, 23)
+    if name == "directions":
         options["metric"] = "cosine"
         rows = rows + 1.0
-    found = kmeans(np.array(rows, order=order), k, **options)
-    parts = found.centers.tobytes() + found.labels.tobytes() + bytes([found.n_iter])
+    return rows, weights if name == "weighted" else None, k, options
+
+
+def digest_of(centers, labels, n_iter):
+    parts = centers.tobytes() + labels.tobytes() + bytes([n_iter])
     return hashlib.blake2b(parts, digest_size=8).hexdigest()
+
+
+def digest(job, order="C", **keywords):
+    rows, weights, k, options = job_of(job)
+    found = kmeans(np.array(rows, order=order), k, sample_weight=weights, **options, **keywords)
+    return digest_of(found.centers, found.labels, found.n_iter)
 
 
 @pytest.mark.parametrize("job", GOLDEN)

@@ -15,7 +15,7 @@ from tests.data import ODDITIES, points_of
 
 def sums_of(X, weights, k, threads=1):
     workers = Workers(threads)
-    return ExactSums(X, weights, columns_of(X, workers).largest, k, workers)
+    return ExactSums.of_all(X, weights, columns_of(X, workers).largest, k, workers)
 
 
 def random_labels(n, k, seed):

@@ -10,13 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.api import seed
-from kseeds.clustering.checks import (
-    STARTS,
-    check_mean_metric,
-    check_rows,
-    check_start,
-    check_tolerance,
-)
 from kseeds.clustering.fitting import Fitting, Run
 from kseeds.distances.sparse_rows import is_sparse
 from kseeds.inputs import (
@@ -32,14 +25,31 @@ from kseeds.inputs import (
     with_hints,
 )
 from kseeds.inputs.arguments import known_random_state
+from kseeds.inputs.clustering import (
+    check_mean_metric,
+    check_rows,
+    check_start,
+    check_tolerance,
+    state_of_run,
+)
 from kseeds.inputs.fingerprint import fingerprint_of
 from kseeds.inputs.problem import check_enough
 from kseeds.inputs.sparse import form_of, to_scipy
+from kseeds.laws import GREEDY, PARALLEL, PLUSPLUS, RANDOM, Law
 from kseeds.lloyd.choice import ALGORITHMS
 from kseeds.lloyd.iteration import Limits
+from kseeds.methods.parallel.schedule import Schedule
 from kseeds.results import Clustering, Seeding
 from kseeds.runtime.progress import progress_for
 from kseeds.runtime.threads import Workers
+
+_STARTS: dict[str, tuple[Law, tuple[Any, ...]]] = {
+    "k-means++": (PLUSPLUS, ()),
+    "greedy": (GREEDY, (None,)),
+    "k-means||": (PARALLEL, (Schedule(),)),
+    "random": (RANDOM, ()),
+}
+"""The law of what ``init`` may be called, and its parameters."""
 
 
 @with_hints
@@ -150,7 +160,7 @@ def kmeans(
                     prepared,
                     k,
                     weights,
-                    _state_of_run(state, number),
+                    state_of_run(state, number),
                     threads,
                     progress,
                 )
@@ -172,23 +182,12 @@ def _seeds(
     threads: int,
     progress: Any,
 ) -> Seeding:
-    law, parameters = STARTS[start]
+    law, parameters = _STARTS[start]
     return seed(
         law, rows, k, "auto", {}, parameters, 2,
         sample_weight=weights.exact, metric=prepared.metric.given, initial_centers=None,
         random_state=state, n_threads=threads, progress=progress is True,
     )  # fmt: skip
-
-
-def _state_of_run(state: Any, number: int) -> Any:
-    """Return the random state of a run; the first has the state that was given."""
-    if number == 0 or state is None:
-        return state
-    if isinstance(state, (np.random.Generator, np.random.RandomState)):
-        return state  # every run advances it
-    if isinstance(state, np.random.SeedSequence):
-        return np.random.SeedSequence(state.entropy, spawn_key=(*state.spawn_key, number))
-    return np.random.SeedSequence(int(state), spawn_key=(number,))
 
 
 def _known(

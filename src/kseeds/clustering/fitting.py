@@ -95,12 +95,13 @@ class Fitting:
         assigner = build(self._job, self._algorithm)
         used = assigner if self._watch is None else self._watch(assigner, self.limits)
         fit = iterate(used, sums, means, centers, self.limits, labels, self._progress)
+        nearest = used.nearest(fit.centers).copy()
         self.work.distances += assigner.counts.distances
         self.work.tree_nodes += assigner.counts.nodes
         self.work.rows_skipped += assigner.skipped
         self.work.rounds += fit.n_iter
         exact = self._in_units(fit.centers)
-        found = in_user_units(fit.nearest.copy(), exact, prepared, self._weights, self._workers)
+        found = in_user_units(nearest, exact, prepared, self._weights, self._workers)
         return Run(exact, *found, fit.n_iter, fit.converged, assigner.name)
 
     def _clusters(self) -> tuple[ExactSums | SparseSums, Means | SparseMeans]:
@@ -110,7 +111,7 @@ class Fitting:
         if is_sparse(points):
             clusters = SparseSums(len(points), k)
             return clusters, SparseMeans(clusters, points, weights, spherical, workers)
-        sums = ExactSums(points, weights, self._columns.largest, k, workers)
+        sums = ExactSums.of_all(points, weights, self._columns.largest, k, workers)
         # In the user's units, unless values had to be scaled.
         is_shown = self._progress is not SILENT and self._prepared.metric.scale == 1.0
         return sums, Means(sums, weights, spherical, self._columns if is_shown else None)

@@ -10,7 +10,7 @@ from typing import Any
 from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 
-from kseeds.distributed.driver import Task
+from kseeds.distributed.backend import Task
 from kseeds.distributed.partition import Part
 from kseeds.distributed.preflight import check_version, import_probe
 
@@ -30,7 +30,8 @@ class DaskBackend:
 
     def __init__(self, parts: Sequence[Delayed]) -> None:
         self._parts = list(parts)
-        self._states: list[Any] = [None] * len(self._parts)
+        self.states: list[Any] = [None] * len(self._parts)
+        """Those of the partitions, as delayed objects."""
 
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
         """Run a task on every partition; return the replies in the order of the partitions."""
@@ -38,18 +39,22 @@ class DaskBackend:
         shared = delayed(message, pure=False, traverse=False)
         work = delayed(task, pure=False, nout=2)
         pairs = [
-            work(part, state, shared) for part, state in zip(self._parts, self._states, strict=True)
+            work(part, state, shared) for part, state in zip(self._parts, self.states, strict=True)
         ]
         if keep:
             pairs = list(persist(*pairs))
         replies = list(compute(*(_item(pair, 1) for pair in pairs)))
         if keep:
-            self._states = [_item(pair, 0) for pair in pairs]
+            self.states = [_item(pair, 0) for pair in pairs]
         return replies
+
+    def forget(self) -> None:
+        """Drop the states of all partitions; new ones are computed from the rows alone."""
+        self.states = [None] * len(self._parts)
 
     def close(self) -> None:
         """Drop all references, so that the workers can free the memory."""
-        self._parts, self._states = [], []
+        self._parts, self.states = [], []
 
 
 def _item(pair: Delayed, index: int) -> Delayed:

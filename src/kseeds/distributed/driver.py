@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +36,9 @@ from kseeds.distances.reference import squared_distances
 from kseeds.distances.sparse_rows import Points, is_sparse, stacked
 from kseeds.distances.underflow import least_mass_for
 from kseeds.distributed import partition
+from kseeds.distributed.backend import Backend, Task
 from kseeds.distributed.centers import check_centers, in_form
-from kseeds.distributed.partition import Picked, Plan, Rows
+from kseeds.distributed.partition import Picked, Plan, Rows, joined
 from kseeds.distributed.reduction import best_candidate, reduce_candidates
 from kseeds.inputs.points import check_units
 from kseeds.inputs.problem import check_enough
@@ -55,17 +57,7 @@ _LEAST, _MOST = 256, 65_536
 _BATCH_BYTES = 16 << 20
 """Upper bound of the size of a batch of proposals."""
 
-Task = Callable[[Any, Any, Any], tuple[Any, Any]]
-
-
-class Backend(Protocol):
-    """Runs tasks on partitions and keeps their states: Dask, Spark, or this process."""
-
-    def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
-        """Run a task on every partition; return the replies in the order of the partitions.
-
-        With ``keep`` the states that the task returns replace the previous ones.
-        """
+_NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,6 +71,8 @@ class Request:
     """A callable is called after all checks, because creating a stream may advance a generator."""
     progress: Progress = SILENT
     n_threads: int = 1
+    name: str = "initial_centers"
+    """What the user calls the initial centres."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +141,7 @@ class Driver:
             else 0.0
             for found in surveys
         ]
-        self._total_weight = float(sum(self.sums))
+        self._weights, self._total_weight = self.sums, float(sum(self.sums))
         self.n_compared = 0
 
     def _planned(self, largest: float, scale: float, starts: tuple[int, ...]) -> Plan:
@@ -155,17 +149,29 @@ class Driver:
         request, empty = self.request, self.values
         if request.initial is not None:
             checked = check_centers(
-                request.initial, "initial_centers", request.metric, empty.shape[1], empty.dtype,
+                request.initial, request.name, request.metric, empty.shape[1], empty.dtype,
                 allow_empty=True,
             )  # fmt: skip
             self.values = in_form(checked, self.form)
         values = self.values.entries if is_sparse(self.values) else self.values
         of_centers = float(np.abs(values).max(initial=0.0))
-        check_units(empty.dtype, largest, of_centers, "initial_centers")
+        check_units(empty.dtype, largest, of_centers, request.name)
         metric, factor = metrics.bind(request.metric, empty, max(largest, of_centers))
         self.centers = metrics.prepare(metric.given, self.values, factor)
         stream = request.stream if isinstance(request.stream, Stream) else request.stream()
         return Plan(metric, factor, empty.dtype, scale, stream, starts, n_threads=request.n_threads)
+
+    def again(self, stream: Stream | None = None) -> Driver:
+        """Return a driver of the same partitions that has no centres yet, and counts anew."""
+        twin = copy(self)
+        twin.work, twin.n_compared = Work(rows=self.work.rows), 0
+        twin.values, twin.centers, twin.sums = self.values[:0], self.centers[:0], self._weights
+        twin.plan = self.plan if stream is None else replace(self.plan, stream=stream)
+        return twin
+
+    def forget(self) -> None:
+        """Have partitions forget what they know of centres."""
+        self._backend.forget()
 
     def ask(self, task: Task, message: Any, keep: bool = False) -> list[Any]:
         """Run a task on every partition; count the bytes of the message and of the replies."""
@@ -208,10 +214,15 @@ class Driver:
         asked = {int(p): local[owner == p] for p in np.unique(owner)}
         replies = self.ask(partition.draw, (self.plan, asked))
         order = np.argsort(owner, kind="stable")
-        picked = _concatenated([replies[p] for p in asked])
+        picked = joined([replies[p] for p in asked])
         back = np.empty(len(uniforms), dtype=np.int64)
         back[order] = np.arange(len(uniforms))
-        return Picked(picked.rows[back], picked.values[back], picked.scores[back])
+        return picked.at(back)
+
+    def first_by_weight(self, purpose: Purpose, count: int, without: Rows = _NO_ROWS) -> Picked:
+        """Return ``count`` rows drawn by weight without replacement: the first clocks to fire."""
+        first = joined(self.ask(partition.first_clocks, (self.plan, purpose, count, without)))
+        return first.at(np.lexsort((first.rows, first.scores))[:count])
 
 
 def _size_of(message: Any) -> int:
@@ -227,37 +238,25 @@ def _no_rows(columns: int, dtype: np.dtype[Any], form: str) -> Points:
     return from_dense(rows) if form else rows
 
 
-def _concatenated(picked: list[Picked]) -> Picked:
-    filled = [part for part in picked if len(part.rows)] or picked[:1]
-    return Picked(
-        np.concatenate([part.rows for part in filled]),
-        stacked([part.values for part in filled]),
-        np.concatenate([part.scores for part in filled]),
-    )
-
-
 def kmeans_parallel(driver: Driver, schedule: Schedule) -> Seeds:
     """Draw seeds by k-means||."""
     request, plan, work = driver.request, driver.plan, driver.work
     m = len(driver.centers)
-    own = rows = np.empty(0, dtype=np.int64)
+    own = rows = _NO_ROWS
     if m == 0:
-        none = np.empty(0, dtype=np.int64)
-        clocks = driver.ask(partition.first_clocks, (plan, Purpose.CLOCK, 1, none))
-        first = _concatenated(clocks)
-        at = np.lexsort((first.rows, first.scores))[:1]
-        driver.add(first.values[at])
-        own = rows = first.rows[at]
+        first = driver.first_by_weight(Purpose.CLOCK, 1)
+        driver.add(first.values)
+        own = rows = first.rows
     steps = 2 * schedule.rounds + 2
     for round_ in range(schedule.rounds):
         request.progress.update(2 * round_, steps, "rounds")
         total = driver.update(own)
-        own = np.empty(0, dtype=np.int64)
+        own = _NO_ROWS
         if total <= 0.0:
             break
         request.progress.update(2 * round_ + 1, steps, "rounds")
         wanted = schedule.oversampling * request.n_clusters
-        drawn = _concatenated(driver.ask(partition.sample, (plan, round_, total, wanted)))
+        drawn = joined(driver.ask(partition.sample, (plan, round_, total, wanted)))
         driver.add(drawn.values)
         rows, own = np.concatenate([rows, drawn.rows]), drawn.rows
     request.progress.update(steps - 2, steps, "rounds")
@@ -301,15 +300,13 @@ def kmeans_plusplus(
     driver: Driver,
     purpose: Purpose = Purpose.PROPOSAL,
     wanted: int | None = None,
-    before: Rows | None = None,
+    before: Rows = _NO_ROWS,
     trials: int = 1,
 ) -> Seeds:
     """Draw seeds by k-means++, or by its greedy form with several ``trials`` per step."""
     request, work = driver.request, driver.work
     k = request.n_clusters if wanted is None else wanted
-    before = np.empty(0, dtype=np.int64) if before is None else before
-    m = len(driver.centers)
-    found = np.empty(0, dtype=np.int64)
+    m, found = len(driver.centers), _NO_ROWS
     if m == 0:
         first = driver.draw(driver.plan.stream.uniforms(purpose, 1, 0, 1))
         driver.add(first.values)
@@ -318,7 +315,7 @@ def kmeans_plusplus(
     size = _batch_size(driver, k)
     while len(found) < k:
         request.progress.update(len(found), k, "seeds")
-        if driver.update(np.empty(0, dtype=np.int64)) <= 0.0:
+        if driver.update(_NO_ROWS) <= 0.0:
             break
         if trials > 1:
             uniforms = driver.plan.stream.uniforms(purpose, len(found), 0, trials)
@@ -375,7 +372,7 @@ def _accept(
 def _draw_by_small_masses(driver: Driver, missing: int, trials: int) -> Rows:
     """Draw among the rows whose squared distances underflow, though they are not at a centre."""
     plan, centers = driver.plan, driver.plan.exact(driver.values)
-    rows = _concatenated(driver.ask(partition.rows_off_centers, (plan, centers)))
+    rows = joined(driver.ask(partition.rows_off_centers, (plan, centers)))
     drawn, distances = draw_by_small_masses(
         plan.exact(rows.values), rows.scores, centers, plan.metric, missing, plan.stream, trials
     )
@@ -388,12 +385,9 @@ def _fill(
     driver: Driver, found: Rows, values: Points, k: int, before: Rows
 ) -> tuple[Rows, npt.NDArray[Any]]:
     """Add rows drawn by weight without replacement, since all rows coincide with centres."""
-    missing = k - len(found)
     without = np.concatenate([before, found])
-    message = (driver.plan, Purpose.FILL, missing, without)
-    first = _concatenated(driver.ask(partition.first_clocks, message))
-    at = np.lexsort((first.rows, first.scores))[:missing]
+    first = driver.first_by_weight(Purpose.FILL, k - len(found), without)
     return (
-        np.concatenate([found, first.rows[at]]),
-        stacked([values, first.values[at].astype(values.dtype)]),
+        np.concatenate([found, first.rows]),
+        stacked([values, first.values.astype(values.dtype)]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kseeds.distributed.driver import Task
+from kseeds.distributed.backend import Task
 from kseeds.distributed.partition import Part
 
 
@@ -20,14 +20,18 @@ class LocalBackend:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
-        self._states: list[Any] = [None] * len(parts)
+        self.states: list[Any] = [None] * len(parts)
+        """Those of the partitions."""
 
     def run(self, task: Task, message: Any, keep: bool) -> list[Any]:
         """Run a task on every partition; return the replies in the order of the partitions."""
         done = [
-            task(part, state, message)
-            for part, state in zip(self._parts, self._states, strict=True)
+            task(part, state, message) for part, state in zip(self._parts, self.states, strict=True)
         ]
         if keep:
-            self._states = [state for state, _ in done]
+            self.states = [state for state, _ in done]
         return [reply for _, reply in done]
+
+    def forget(self) -> None:
+        """Drop the states of all partitions."""
+        self.states = [None] * len(self._parts)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kseeds.distances import metrics, underflow
 from kseeds.distances.metrics import Metric
 from kseeds.distances.reference import squared_distances
-from kseeds.distances.sparse_rows import Points, is_sparse
+from kseeds.distances.sparse_rows import Points, is_sparse, stacked
 from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.places import column_labels
 from kseeds.inputs.points import check_values, two_dimensional
@@ -155,6 +155,20 @@ class Picked:
     rows: Rows
     values: Points
     scores: npt.NDArray[np.float64]
+
+    def at(self, places: Rows) -> Picked:
+        """Return some of them."""
+        return Picked(self.rows[places], self.values[places], self.scores[places])
+
+
+def joined(picked: list[Picked]) -> Picked:
+    """Return the rows of several partitions together."""
+    filled = [part for part in picked if len(part.rows)] or picked[:1]
+    return Picked(
+        np.concatenate([part.rows for part in filled]),
+        stacked([part.values for part in filled]),
+        np.concatenate([part.scores for part in filled]),
+    )
 
 
 def survey(part: Part, state: None, message: str | None) -> tuple[None, Survey]:

@@ -57,4 +57,4 @@ def best_candidate(driver: Driver, uniforms: npt.NDArray[np.float64]) -> Picked:
     replies = driver.ask(partition.gains, (driver.plan, centers))
     driver.work.distances += driver.work.rows * len(centers)
     at = distinct[winner(sum(replies).tolist())]
-    return Picked(drawn.rows[[at]], drawn.values[[at]], drawn.scores[[at]])
+    return drawn.at(np.array([at]))

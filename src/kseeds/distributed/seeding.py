@@ -11,14 +11,9 @@ from typing import Any
 import numpy as np
 
 from kseeds.distances.metrics import METRICS
+from kseeds.distributed.backend import Backend
 from kseeds.distributed.centers import check_centers
-from kseeds.distributed.driver import (
-    Backend,
-    Driver,
-    Request,
-    kmeans_parallel,
-    kmeans_plusplus,
-)
+from kseeds.distributed.driver import Driver, Request, Seeds, kmeans_parallel, kmeans_plusplus
 from kseeds.errors import FewerDistinctPointsWarning
 from kseeds.inputs import check_choice, check_count, check_positive, check_random_state
 from kseeds.inputs.sparse import to_scipy
@@ -52,7 +47,7 @@ def seed(
         initial = check_centers(
             initial_centers, "initial_centers", name, columns, dtype, allow_empty=True
         )
-    stream = _stream_of(random_state)
+    stream = stream_of(random_state)
     shown = progress_for(progress)
     try:
         with backend() as running:
@@ -63,26 +58,34 @@ def seed(
                 found = kmeans_parallel(driver, schedule)
     finally:
         shown.close()
-    if found.distinct < k:
-        warnings.warn(
-            f"X has fewer distinct points than n_clusters={k}: every row coincides with one of "
-            f"the {found.distinct} seeds drawn"
-            + (" or the initial centers" if initial is not None and len(initial) else "")
-            + f". The other {k - found.distinct} are further rows drawn by weight; ask for fewer "
-            "seeds to avoid repeated points.",
-            FewerDistinctPointsWarning,
-            stacklevel=4,  # the caller of the public function, above `with_hints`
-        )
-    return DistributedSeeding(
-        to_scipy(found.values, driver.form) if driver.form else found.values,
-        found.indices,
-        "k-means++" if schedule is None else "k-means||",
-        found.work,
-        time.perf_counter() - started,
+    has_initial = initial is not None and len(initial) > 0
+    warn_of_repeated_points(found, k, has_initial=has_initial)
+    law = "k-means++" if schedule is None else "k-means||"
+    return seeding_of(driver, found, law, time.perf_counter() - started)
+
+
+def seeding_of(driver: Driver, found: Seeds, law: str, seconds: float) -> DistributedSeeding:
+    """Return seeds as users get them."""
+    centers = to_scipy(found.values, driver.form) if driver.form else found.values
+    return DistributedSeeding(centers, found.indices, law, found.work, seconds)
+
+
+def warn_of_repeated_points(found: Seeds, n_clusters: int, *, has_initial: bool = False) -> None:
+    """Warn if there were fewer distinct points than seeds; called by the body of a function."""
+    if found.distinct >= n_clusters:
+        return
+    warnings.warn(
+        f"X has fewer distinct points than n_clusters={n_clusters}: every row coincides with one "
+        f"of the {found.distinct} seeds drawn"
+        + (" or the initial centers" if has_initial else "")
+        + f". The other {n_clusters - found.distinct} are further rows drawn by weight; ask for "
+        "fewer seeds to avoid repeated points.",
+        FewerDistinctPointsWarning,
+        stacklevel=5,  # the caller of the public function, above `with_hints`
     )
 
 
-def _stream_of(random_state: Any) -> Stream | Callable[[], Stream]:
+def stream_of(random_state: Any) -> Stream | Callable[[], Stream]:
     """Return the stream, or for a generator a function that creates it after all checks."""
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return lambda: check_random_state(random_state)

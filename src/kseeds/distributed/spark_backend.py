@@ -18,7 +18,7 @@ from pyspark import RDD, StorageLevel
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import Column, DataFrame
 
-from kseeds.distributed.driver import Task
+from kseeds.distributed.backend import Task
 from kseeds.distributed.partition import Part
 from kseeds.distributed.preflight import check_version, import_probe, missing
 from kseeds.distributed.spark_columns import Features
@@ -70,8 +70,8 @@ class SparkBackend:
         self._kept = pairs
         return replies
 
-    def close(self) -> None:
-        """Free the cached states and the broadcast messages."""
+    def forget(self) -> None:
+        """Free the cached states and the broadcast messages; the rows remain."""
         if self._kept is not None:
             self._kept.unpersist()
         for message in self._messages:
@@ -128,7 +128,7 @@ def running(
     try:
         yield backend
     finally:
-        backend.close()
+        backend.forget()
         if cache:
             parts.unpersist()
 

@@ -7,7 +7,7 @@ labels are always those of the centres that are returned.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,10 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.distances.sparse_reference import differences
 from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd import sparse_means
-from kseeds.lloyd.base import Assigner
+from kseeds.lloyd.base import Assigner, Labels, Sums
 from kseeds.lloyd.columns import Columns
 from kseeds.lloyd.farthest import farthest_rows
-from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
-from kseeds.nearest.state import Nearest
 from kseeds.runtime.progress import SILENT, Progress
 
 Float64Array = npt.NDArray[np.float64]
@@ -41,9 +39,32 @@ class Fit(NamedTuple):
     """Where the iteration ended, in the units of the prepared points."""
 
     centers: Points
-    nearest: Nearest
     n_iter: int
     converged: bool
+
+
+class Assigning(Protocol):
+    """What the iteration needs of an `Assigner`; rows may be anywhere."""
+
+    def adopt(self, labels: Labels, sums: Sums) -> None:
+        """Begin with labels that are known to be right for the first centres."""
+
+    def assign(self, centers: Points, sums: Sums) -> int:
+        """Find the nearest centre of every row; return how many rows have another now."""
+
+
+class Moving(Protocol):
+    """Moves centres to the means of their clusters."""
+
+    @property
+    def inertia(self) -> float | None:
+        """That of the last means and their rows, to a few digits, if it is known.
+
+        For the eyes of the user; nothing depends on it.
+        """
+
+    def after(self, centers: Any, assigner: Any) -> Any:
+        """Return the means of the clusters to which rows were assigned by ``centers``."""
 
 
 class Means:
@@ -71,10 +92,7 @@ class Means:
         self._sums, self._weights, self._spherical = sums, weights, spherical
         self._columns = columns if weights is None else None
         self.inertia: float | None = None
-        """That of the last means and their rows, to a few digits: all variance less that of them.
-
-        For the eyes of the user; nothing depends on it.
-        """
+        """See `Moving`."""
 
     def after(self, centers: FloatArray, assigner: Assigner) -> FloatArray:
         """Return the means of the clusters to which rows were assigned by ``centers``.
@@ -92,19 +110,37 @@ class Means:
             self._sums.move(rows, old, new)
             totals, masses = self._sums.totals()
             self._sums.move(rows, new, old)  # exactly undoes it
-        moved = centers.copy()
-        filled = masses > 0.0
-        means = totals[filled] / masses[filled, None]
         if self._columns is not None:
-            apart = np.square(means - self._columns.means).sum(axis=1)
-            variance = float(self._columns.variances.sum())
-            self.inertia = variance * float(masses.sum()) - float(masses[filled] @ apart)
-        if self._spherical:
-            norms = np.sqrt(np.einsum("ij,ij->i", means, means))
-            filled[filled] = norms > 0.0  # rows that cancel out have no direction
-            means = means[norms > 0.0] / norms[norms > 0.0, None]
-        moved[filled] = means
-        return moved
+            self.inertia = rest_of_variance(totals, masses, self._columns)
+        return means_of(totals, masses, centers, self._spherical)
+
+
+def means_of(
+    totals: Float64Array, masses: Float64Array, centers: FloatArray, spherical: bool
+) -> FloatArray:
+    """Return the means of clusters, given their sums and weights.
+
+    Clusters of no weight keep their ``centers``. With ``spherical``, means are divided by their
+    norms.
+    """
+    moved = centers.copy()
+    filled = masses > 0.0
+    means = totals[filled] / masses[filled, None]
+    if spherical:
+        norms = np.sqrt(np.einsum("ij,ij->i", means, means))
+        filled[filled] = norms > 0.0  # rows that cancel out have no direction
+        means = means[norms > 0.0] / norms[norms > 0.0, None]
+    moved[filled] = means
+    return moved
+
+
+def rest_of_variance(totals: Float64Array, masses: Float64Array, columns: Columns) -> float:
+    """Return the inertia of rows of equal weights, to a few digits: what their means leave."""
+    filled = masses > 0.0
+    means = totals[filled] / masses[filled, None]
+    apart = np.square(means - columns.means).sum(axis=1)
+    variance = float(columns.variances.sum())
+    return variance * float(masses.sum()) - float(masses[filled] @ apart)
 
 
 def squared_shift(before: Points, after: Points) -> float:
@@ -123,23 +159,23 @@ def _are_equal(before: Points, after: Points) -> bool:
 
 
 def iterate(
-    assigner: Assigner,
-    sums: ExactSums | SparseSums,
-    means: Means | SparseMeans,
+    assigner: Assigning,
+    sums: Sums,
+    means: Moving,
     centers: Points,
     limits: Limits,
-    labels: npt.NDArray[np.int32] | None = None,
+    labels: Labels | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
     """Assign rows and move centres until it is time to stop.
 
     Parameters
     ----------
-    assigner : Assigner
-        Finds the nearest centre of every row.
-    sums : ExactSums
+    assigner : Assigning
+        Finds the nearest centre of every row. In the end, those of the centres returned.
+    sums : ExactSums, or what the assigner tells of the rows that change clusters
         Sums of the clusters; all rows are in none.
-    means : Means
+    means : Moving
         Makes centres of them.
     centers : ndarray or SparseRows, shape (k, d)
         Where to start.
@@ -170,12 +206,12 @@ def iterate(
     else:
         assigner.assign(centers, sums)
     progress.update(limits.max_iter, limits.max_iter, _shown(means))
-    return Fit(centers, assigner.nearest(centers), done, is_strict or within)
+    return Fit(centers, done, is_strict or within)
 
 
-def _shown(means: Means | SparseMeans) -> str:
+def _shown(means: Moving) -> str:
     """Return what is counted, and the inertia where it is known."""
-    inertia = means.inertia if isinstance(means, Means) else None
+    inertia = means.inertia
     return "iterations" if inertia is None else f"iterations, inertia {inertia:.4g}"
 
 

@@ -7,6 +7,8 @@ threads.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -58,6 +60,9 @@ class SparseMeans:
         Threads to use.
     """
 
+    inertia: float | None = None
+    """Not known."""
+
     def __init__(
         self,
         sums: SparseSums,
@@ -88,7 +93,8 @@ class SparseMeans:
             masses = self._masses(k)
         wanted = np.flatnonzero(sums.changed & (masses > 0.0))
         sums.changed[:] = False
-        moved = self._put(centers, wanted, self._means(wanted, masses[wanted]))
+        means = self._means(wanted, masses[wanted])
+        moved = replaced(centers, wanted, means, self._spherical)
         if back is not None:
             sums.move(*back)
         return moved
@@ -115,13 +121,8 @@ class SparseMeans:
             with compile_policy.in_place_of(["sparse_means"], dtype):
                 totals = self._totals_plainly(order, starts)
         pointers, columns, values = totals
-        rows = np.repeat(np.arange(len(wanted)), np.diff(pointers))
-        values = values / masses[rows]
-        if self._spherical:
-            norms = np.sqrt(np.bincount(rows, values * values, minlength=len(wanted)))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                values = values / norms[rows]
-        return SparseRows(values.astype(dtype), columns, pointers, self._points.shape[1])
+        sums = SparseRows(values, columns, pointers, self._points.shape[1])
+        return means_of(sums, masses, dtype, self._spherical)
 
     def totals_compiled(
         self, order: Rows, starts: Rows
@@ -174,16 +175,29 @@ class SparseMeans:
         pointers = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=k))])
         return pointers.astype(np.int64), columns.astype(np.int32), sums
 
-    def _put(self, centers: SparseRows, wanted: Rows, means: SparseRows) -> SparseRows:
-        """Return centres with some of them replaced by means, unless these have no direction."""
-        if self._spherical:
-            lost = np.bincount(means.rows_of_entries, ~np.isfinite(means.entries), len(means)) > 0
-            keep = np.flatnonzero(~lost & (np.diff(means.indptr) > 0))
-            wanted, means = wanted[keep], means[keep]
-        place = np.arange(len(centers))
-        place[wanted] = len(centers) + np.arange(len(wanted))
-        moved: SparseRows = stacked([centers, means.without_zeros()])[place]
-        return moved
+
+def means_of(
+    sums: SparseRows, masses: Float64Array, dtype: np.dtype[Any], spherical: bool
+) -> SparseRows:
+    """Return sums divided by their weights, and with ``spherical`` by their norms."""
+    rows, values = sums.rows_of_entries, sums.entries / masses[sums.rows_of_entries]
+    if spherical:
+        norms = np.sqrt(np.bincount(rows, values * values, minlength=len(sums)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = values / norms[rows]
+    return sums.with_entries(values.astype(dtype))
+
+
+def replaced(centers: SparseRows, wanted: Rows, means: SparseRows, spherical: bool) -> SparseRows:
+    """Return centres with some of them replaced by means, unless these have no direction."""
+    if spherical:
+        lost = np.bincount(means.rows_of_entries, ~np.isfinite(means.entries), len(means)) > 0
+        keep = np.flatnonzero(~lost & (np.diff(means.indptr) > 0))
+        wanted, means = wanted[keep], means[keep]
+    place = np.arange(len(centers))
+    place[wanted] = len(centers) + np.arange(len(wanted))
+    moved: SparseRows = stacked([centers, means.without_zeros()])[place]
+    return moved
 
 
 def squared_shift(before: SparseRows, after: SparseRows) -> float:

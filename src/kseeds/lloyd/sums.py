@@ -13,7 +13,9 @@ on Computers 64 (2015).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +51,8 @@ class ExactSums:
         The rows.
     weights : ndarray of float64 or None
         Their weights, less than 2.
-    largest : ndarray, shape (d,)
-        The largest absolute value of each column, or more.
+    anchors : ndarray, shape (folds, d + 1)
+        Of these rows and all that they are added up with; see `anchors_for`.
     n_clusters : int
         How many clusters there are.
     workers : Workers
@@ -62,7 +64,7 @@ class ExactSums:
     >>> from kseeds.lloyd.sums import ExactSums
     >>> from kseeds.runtime.threads import Workers
     >>> X = np.array([[0.1], [0.2], [5.0], [1e9]])
-    >>> sums = ExactSums(X, None, np.array([1e9]), 2, Workers(1))
+    >>> sums = ExactSums.of_all(X, None, np.array([1e9]), 2, Workers(1))
     >>> none, labels = np.full(4, -1, np.int32), np.array([0, 0, 1, 0], np.int32)
     >>> sums.move(np.arange(4), none, labels)
     >>> sums.move(np.array([3]), labels[[3]], np.array([1], np.int32))
@@ -74,19 +76,38 @@ class ExactSums:
         self,
         points: FloatArray,
         weights: Float64Array | None,
-        largest: Float64Array,
+        anchors: Float64Array,
         n_clusters: int,
         workers: Workers,
     ) -> None:
         self._points, self._workers = points, workers
         self.weights = np.empty(0) if weights is None else weights
         """Those of the rows; none, if all weigh the same."""
-        self.anchors = _anchors(points, weights, largest)
+        self.anchors = anchors
         """Adding one of these, and taking it away, rounds a value of a column to its unit."""
         self._is_compiled: bool | None = None
         folds, width = self.anchors.shape
         self._sums = np.zeros((folds, n_clusters, width))
         self._spaces = Reused(lambda: np.zeros_like(self._sums))
+
+    @classmethod
+    def of_all(
+        cls,
+        points: FloatArray,
+        weights: Float64Array | None,
+        largest: Float64Array,
+        n_clusters: int,
+        workers: Workers,
+    ) -> ExactSums:
+        """Return sums of rows that are all there are, given the largest values of their columns."""
+        least = None if weights is None else float(weights[weights > 0.0].min())
+        anchors = anchors_for(len(points), points.dtype, largest, least)
+        return cls(points, weights, anchors, n_clusters, workers)
+
+    @property
+    def folds(self) -> Float64Array:
+        """The sums, fold by fold: (folds, clusters, columns and weight); not to be changed."""
+        return self._sums
 
     def move(self, rows: Rows, old: Labels, new: Labels) -> None:
         """Move rows from their ``old`` clusters to ``new`` ones; those of -1 are none."""
@@ -142,16 +163,13 @@ class ExactSums:
             part = slice(low, low + _ROWS)
             some, into, out_of = rows[part], new[part], old[part]
             left = out_of >= 0
-            rest = self.contributions(some)
             table = None
             if len(some) * k <= _TABLE:
                 # A product, in whose sums no order matters either.
                 clusters = np.arange(k)[:, None]
                 table = (into == clusters).astype(np.float64)
                 table -= out_of == clusters
-            for fold, anchors in enumerate(self.anchors):
-                rounded = (rest + anchors) - anchors
-                rest -= rounded
+            for fold, rounded in enumerate(folded(self.contributions(some), self.anchors)):
                 if table is not None:
                     self._sums[fold] += table @ rounded
                     continue
@@ -172,23 +190,47 @@ class ExactSums:
 
     def totals(self) -> tuple[Float64Array, Float64Array]:
         """Return Σ w·x and Σ w of every cluster; the weight of an empty one is exactly 0."""
-        total = self._sums[-1].copy()
-        for fold in self._sums[-2::-1]:  # the small ones first
-            total += fold
+        total = unfolded(self._sums)
         return total[:, :-1], total[:, -1]
 
 
-def _anchors(
-    points: FloatArray, weights: Float64Array | None, largest: Float64Array
+def folded(values: Float64Array, anchors: Float64Array) -> Iterator[Float64Array]:
+    """Yield what each fold has of ``values``, which are lost; the last axis is that of columns."""
+    for anchor in anchors:
+        rounded = (values + anchor) - anchor
+        values -= rounded
+        yield rounded
+
+
+def unfolded(sums: Float64Array) -> Float64Array:
+    """Return the sum of the folds."""
+    total: Float64Array = sums[-1].copy()
+    for fold in sums[-2::-1]:  # the small ones first
+        total += fold
+    return total
+
+
+def anchors_for(
+    n_rows: int, dtype: np.dtype[Any], largest: Float64Array, least: float | None
 ) -> Float64Array:
-    """Return 1.5·2⁵² units for every fold and column; the last column is that of the weights."""
-    n, least = len(points), 1.0
+    """Return 1.5·2⁵² units for every fold and column; the last column is that of the weights.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are in all.
+    dtype : dtype
+        Their precision.
+    largest : ndarray, shape (d,)
+        The largest absolute value of each column, or more.
+    least : float or None
+        The least positive weight; None if all rows weigh the same.
+    """
     exponents = np.frexp(np.append(largest, 1.0))[1]
-    if weights is not None:
-        least = float(weights[weights > 0.0].min())
+    if least is not None:
         exponents += 1  # weights are less than 2
-    bits = 51 - int(n).bit_length()
-    needed = np.finfo(points.dtype).nmant + 1 + _SPARE_BITS - math.frexp(least)[1]
+    bits = 51 - int(n_rows).bit_length()
+    needed = np.finfo(dtype).nmant + 1 + _SPARE_BITS - math.frexp(least or 1.0)[1]
     folds = max(1, min(_MOST_FOLDS, -(-needed // bits)))
     units = exponents - bits * np.arange(1, folds + 1)[:, None]
     # A unit that is no normal number is of no use; columns of nothing but 0 have no exponent.

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances import underflow
-from kseeds.distances.metrics import Metric
+from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.distances.sparse_rows import Points, stacked
 from kseeds.inputs.points import Prepared
 from kseeds.inputs.weights import Weights
@@ -79,25 +79,16 @@ def in_user_units(
     """
     metric, squared, labels = prepared.metric, nearest.squared, nearest.labels
     scale, scaled = metric.scale, weights.scaled
-    distances = np.empty_like(squared)
 
-    def task(start: int, stop: int) -> tuple[float, npt.NDArray[np.int64]]:
-        np.sqrt(squared[start:stop], out=distances[start:stop])
-        with np.errstate(over="ignore"):  # a distance may be more than its precision holds
-            distances[start:stop] *= distances.dtype.type(scale)
+    def task(start: int, stop: int) -> float:
         wide = squared[start:stop].astype(np.float64)
         # Not a product of BLAS, whose order of summing depends on its threads.
-        mass = float((wide if scaled is None else wide * scaled[start:stop]).sum())
-        return mass, start + underflow.small_squares(squared[start:stop])
+        return float((wide if scaled is None else wide * scaled[start:stop]).sum())
 
-    done = workers.over_blocks(task, len(squared))
-    mass, small = sum(part for part, _ in done), np.concatenate([rows for _, rows in done])
-    small, found = underflow.relabel_underflowed(
-        prepared.exact, exact_centers, metric, small, labels
+    distances, small, found = exact_distances(
+        nearest, exact_centers, prepared.exact, metric, workers
     )
-    if len(small):
-        with np.errstate(over="ignore", under="ignore"):
-            distances[small] = found.values()
+    mass = sum(workers.over_blocks(task, len(squared)))
     if mass >= underflow.least_mass(squared, weights.scaled, metric):
         return labels, distances, underflow.product(mass, weights.scale, scale, scale)
     shift = math.frexp(scale)[1] - 1  # a power of two
@@ -106,6 +97,34 @@ def in_user_units(
     masses, exponent = underflow.scaled_masses(lengths, weights.exact)
     unit = 1.0 if weights.given is not None else weights.scale
     return labels, distances, underflow.product(float(masses.sum()), unit, exponent=exponent)
+
+
+def exact_distances(
+    nearest: Nearest, exact_centers: Points, exact: Points, metric: Metric, workers: Workers
+) -> tuple[FloatArray, npt.NDArray[np.int64], underflow.Lengths]:
+    """Return the distances of all rows in the user's units.
+
+    Where squares underflow, the labels of ``nearest`` are corrected; returns those rows and their
+    distances, too, which may be too small for their precision. ``exact`` are the rows in the form
+    of ``Prepared.exact``, and so are the centres.
+    """
+    squared = nearest.squared
+    distances = np.empty_like(squared)
+
+    def task(start: int, stop: int) -> npt.NDArray[np.int64]:
+        np.sqrt(squared[start:stop], out=distances[start:stop])
+        with np.errstate(over="ignore"):  # a distance may be more than its precision holds
+            distances[start:stop] *= distances.dtype.type(metric.scale)
+        return start + underflow.small_squares(squared[start:stop])
+
+    small = np.concatenate(workers.over_blocks(task, len(squared)))
+    small, found = underflow.relabel_underflowed(
+        exact, exact_centers, metric, small, nearest.labels
+    )
+    if len(small):
+        with np.errstate(over="ignore", under="ignore"):
+            distances[small] = found.values()
+    return distances, small, found
 
 
 def exact_centers(

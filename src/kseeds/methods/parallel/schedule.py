@@ -49,8 +49,8 @@ class Schedule:
     ``reduction`` is one of `REDUCTIONS`.
     """
 
-    oversampling: float
-    rounds: int
+    oversampling: float = 2.0
+    rounds: int = 5
     reduction: str = "k-means++"
 
     def trials(self, n_clusters: int) -> int:

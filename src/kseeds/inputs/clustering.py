@@ -9,18 +9,11 @@ from typing import Any
 import numpy as np
 
 from kseeds.errors import shown
-from kseeds.inputs import check_metric
-from kseeds.laws import GREEDY, PARALLEL, PLUSPLUS, RANDOM, Law
-from kseeds.methods.parallel.schedule import Schedule
-from kseeds.results import Seeding
+from kseeds.inputs.arguments import check_metric
+from kseeds.results import DistributedSeeding, Seeding
 
-STARTS: dict[str, tuple[Law, tuple[Any, ...]]] = {
-    "k-means++": (PLUSPLUS, ()),
-    "greedy": (GREEDY, (None,)),
-    "k-means||": (PARALLEL, (Schedule(2.0, 5),)),
-    "random": (RANDOM, ()),
-}
-"""What ``init`` may be called, the law of each, and its parameters."""
+STARTS = ("k-means++", "greedy", "k-means||", "random")
+"""What ``init`` may be called."""
 METRICS = ("euclidean", "cosine")
 
 
@@ -38,7 +31,7 @@ def check_start(init: Any, n_clusters: int) -> Any:
             f"init={shown(init)} is no start of kmeans; use one of {', '.join(STARTS)}, an array "
             "of centres or a seeding."
         )
-    if isinstance(init, Seeding):
+    if isinstance(init, (Seeding, DistributedSeeding)):
         check_rows(init.centers.shape[0], n_clusters)
     return init
 
@@ -70,3 +63,14 @@ def check_tolerance(tol: Any) -> float:
     if not 0.0 <= number < math.inf:
         raise ValueError(f"tol={shown(tol)} is out of range; pass a finite number of at least 0.")
     return number
+
+
+def state_of_run(state: Any, number: int) -> Any:
+    """Return the random state of a run; the first has the state that was given."""
+    if number == 0 or state is None:
+        return state
+    if isinstance(state, (np.random.Generator, np.random.RandomState)):
+        return state  # every run advances it
+    if isinstance(state, np.random.SeedSequence):
+        return np.random.SeedSequence(state.entropy, spawn_key=(*state.spawn_key, number))
+    return np.random.SeedSequence(int(state), spawn_key=(number,))
