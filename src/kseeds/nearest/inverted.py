@@ -26,6 +26,8 @@ from kseeds.runtime.threads import Workers, blocks_of, rows_for
 
 _CENTERS = 4096
 """Centres compared at a time: their products fit the first cache."""
+_ROWS, _TASKS = 16_384, 8
+"""Rows of a task, at most, and tasks, at least: centres are written out once in each."""
 
 
 class Inverted:
@@ -51,7 +53,10 @@ class Inverted:
         halves = aligned((_width(m),), precision)
         halves[:m], halves[m:] = 0.5 * centers.norms, np.inf
         largest = float(centers.norms.max())
-        spaces = Reused(lambda: _new_space(_width(m), precision))
+        share = min(1.0, 8.0 * centers.per_row / centers.shape[1])  # frequent columns meet more
+        cost = 0.2 * m + self._points.per_row * (2.0 + m * share / 16)
+        size = rows_for(cost, most=min(_ROWS, max(COLUMNS, len(self._points) // _TASKS)))
+        spaces = Reused(lambda: _new_space(m, centers.shape[1], size, precision))
 
         def task(start: int, stop: int) -> None:
             with spaces.one() as space:
@@ -59,10 +64,7 @@ class Inverted:
                     rows, theirs, columns, halves, largest, first, family, start, stop, space
                 )
 
-        steps = self._points.per_row * (
-            1.0 + m * min(1.0, 8.0 * centers.per_row / centers.shape[1])
-        )
-        workers.over_blocks(task, len(self._points), rows_for(2.0 * m + steps, most=16_384))
+        workers.over_blocks(task, len(self._points), size)
 
     def _precision_for(self, centers: SparseRows) -> np.dtype[Any]:
         """Return the precision of the products that rule centres out.
@@ -77,13 +79,17 @@ def _width(n_centers: int) -> int:
     return -(-n_centers // COLUMNS) * COLUMNS
 
 
-def _new_space(width: int, dtype: np.dtype[Any]) -> kernels.Space:
+def _new_space(n_centers: int, n_columns: int, n_rows: int, dtype: np.dtype[Any]) -> kernels.Space:
     """Return a workspace for one thread."""
     return kernels.Space(
-        aligned((width,), dtype),
+        aligned((_width(n_centers),), dtype),
         np.empty(kernels.RUNS_AT_ONCE, dtype=np.int32),
         np.empty(kernels.RUNS_AT_ONCE, dtype=dtype),
         np.empty(1, dtype=dtype),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_centers + 1, dtype=np.int32),
+        np.zeros(n_columns),
     )
 
 

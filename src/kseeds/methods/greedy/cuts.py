@@ -52,7 +52,7 @@ def groups_of(
     >>> import numpy as np
     >>> from kseeds.methods.greedy.cuts import groups_of
     >>> groups_of(np.array([50, 1, 1, 40]), np.array([0.5, 60.0, 35.0, 0.3]), 8).tolist()
-    [3, 8, 8, 2]
+    [2, 8, 8, 1]
     """
     groups = np.full(len(counts), n_groups, dtype=np.int16)
     used = np.flatnonzero(counts)
