@@ -173,6 +173,17 @@ def zipf_text(n: int, d: int, entries: int = 10) -> Any:
     return sparse.csr_matrix((weights, columns.reshape(-1), pointers), shape=(n, d))
 
 
+def weighted_text(n: int, d: int, entries: int, dtype: str) -> Any:
+    """Return such a matrix with entries weighted against frequent columns, in rows of norm 1."""
+    X = zipf_text(n, d, entries).astype(dtype)
+    counts = np.bincount(X.indices, minlength=d)
+    X.data *= np.log(n / np.maximum(counts, 1))[X.indices].astype(dtype)
+    norms = np.sqrt(np.add.reduceat(np.square(X.data), X.indptr[:-1]))
+    X.data /= np.repeat(norms, entries)
+    X.eliminate_zeros()  # of columns that all rows have
+    return X
+
+
 def is_stand_in(line: dict[str, Any]) -> bool:
     """Tell whether synthetic rows took the place of a data set."""
     return line.get("origin") == "synthetic"

@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _beyond_a_part(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
     """Return what a part of the long profile leaves out; other cases with another seed.
 
-    Of the cases of a test, a fourth part of the profile takes a half, but not less than eight.
+    Of the cases of a test, a fourth part of the profile takes a half, but not less than five.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -75,7 +75,7 @@ def _beyond_a_part(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for found in cases.values():
-        kept = max(8, round(len(found) * profiles.SCALE**0.5))
+        kept = max(5, round(len(found) * profiles.SCALE**0.5))
         left_out.update(random.Random(seed).sample(found, max(0, len(found) - kept)))
     return left_out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,13 +11,18 @@ import numpy as np
 
 import kseeds
 from benchmarks.charts import Table
-from benchmarks.data import caution, count, label, load_sparse, zipf_text
+from benchmarks.data import caution, count, label, load_sparse, weighted_text, zipf_text
 from benchmarks.memory import growth, in_fresh_process
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite, times
 from benchmarks.suites.greedy import projected, trials_for
 from benchmarks.timing import Task, interleaved, timed
 
 CORPORA = ("debian-text",)
+MADE = {
+    "long rows": (15_000, 60_000, 120, "float64"),
+    "few columns": (100_000, 5_000, 40, "float32"),
+}
+"""Synthetic text: rows, columns, entries a row, and the precision."""
 SLICE = 12
 """Seeds that scikit-learn draws; the others are taken to need as long each."""
 KERNELS = ("sparse_lazy", "inverted", "greedy_postings", "fingerprint")
@@ -26,8 +32,7 @@ SIZES = ((100_000, 100_000), (1_000_000, 300_000), (10_000_000, 1_000_000))
 
 def cells(run: Run) -> Cells:
     """Measure every job on every corpus, and growth on synthetic matrices."""
-    for name in CORPORA:
-        X, about = load_sparse(name, run.folder, run.rows)
+    for X, about in _corpora(run):
         for k in run.counts([64, 512], [64, 512, 4096]):
             for law in ("k-means++", "greedy", "k-means||"):
                 if law == "k-means++" or k <= 512:
@@ -39,6 +44,15 @@ def cells(run: Run) -> Cells:
         k = min(run.ks) if run.ks else 1024
         key = {"data": "Zipf", "origin": "made", "n": n, "d": d, "job": "growth", "k": k}
         yield Cell(key, partial(_growth, n, d, k))
+
+
+def _corpora(run: Run) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield real text, and in a full run synthetic text of other shapes."""
+    for name in CORPORA:
+        yield load_sparse(name, run.folder, run.rows)
+    for name, (n, *shape) in run.either({}, MADE).items():
+        X = weighted_text(min(n, run.rows or n), *shape)
+        yield X, {"data": name, "origin": "made", "n": X.shape[0], "d": X.shape[1]}
 
 
 def _seeding(X: Any, law: str, k: int) -> Result:

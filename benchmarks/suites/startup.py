@@ -29,6 +29,12 @@ JOBS = {
     "k-means|| 60k × 784, K = 256": (60_000, 784, "kmeans_parallel(X, 256, random_state=0)", 3.0),
     "k-means++ 60k × 784, K = 512": (60_000, 784, "kmeans_plusplus(X, 512, random_state=0)", 1.5),
     "greedy 100k × 16, K = 64": (100_000, 16, "greedy_kmeans_plusplus(X, 64, random_state=0)", 1.5),
+    "kmeans 1M × 8, K = 256, 10 iterations": (
+        1_000_000,
+        8,
+        "kmeans(X, 256, max_iter=10, tol=0.0, random_state=0)",
+        6.0,
+    ),
     "assign 1M × 8, m = 512": (1_000_000, 8, "assign(X, X[:512])", 2.0),
     "k-means++ of text 67k × 37k, K = 64": (
         67_260,
