@@ -20,6 +20,7 @@ MOST_AT_THE_TOP = 12
 ALLOWED = {
     "distances/sparse_reference.py": {"numpy", "scipy"},
     "distances/sparse_rows.py": {"numpy", "scipy"},
+    "inputs/sorting.py": {"numpy", "scipy"},
     "inputs/sparse.py": {"numpy", "scipy"},
     "runtime/compiler.py": {"numpy", "numba", "llvmlite"},
     "runtime/progress.py": {"rich"},

@@ -13,6 +13,7 @@ from kseeds.errors import shown
 from kseeds.inputs import prepare_points
 from kseeds.inputs.fingerprint import fingerprint_by_kernels
 from kseeds.inputs.problem import prepare_problem
+from kseeds.inputs.sorting import sort_compiled
 from kseeds.inputs.sparse import from_dense
 from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.lloyd.choice import Job as LloydJob
@@ -62,8 +63,9 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
         "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
         "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings", "inverted" and
-        "sparse_means" for sparse data, instead of the others; "lloyd_tree", "lloyd_bounds" and
-        "lloyd_sums" for `kmeans`, beside those of `assign`. All, if none is named.
+        "sparse_means" for sparse data, instead of the others, and "sparse_sorting" if it is not
+        sorted; "lloyd_tree", "lloyd_bounds" and "lloyd_sums" for `kmeans`, beside those of
+        `assign`. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -124,6 +126,9 @@ def _warm(kernel_set: str, dtype: np.dtype[Any]) -> None:
             points = _sparse(X)
             means = SparseMeans(SparseSums(_ROWS, 1), points, None, False, workers)
             means.totals_compiled(np.arange(_ROWS), np.array([0, _ROWS]))
+        elif kernel_set == "sparse_sorting":
+            points = _sparse(X)
+            sort_compiled(points.data, points.indices, points.indptr, points.shape[1])
         elif kernel_set in ("lazy", "sparse_lazy"):
             _warm_lazy(X, is_sparse=kernel_set == "sparse_lazy")
         elif kernel_set.startswith("greedy_"):

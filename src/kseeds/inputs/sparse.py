@@ -18,6 +18,7 @@ from kseeds.inputs.dtypes import float_dtype, numeric
 from kseeds.inputs.finite import cast, counted
 from kseeds.inputs.frames import is_sparse_frame
 from kseeds.inputs.places import place_of
+from kseeds.inputs.sorting import is_sorted, sorted_rows
 
 _MOST_COLUMNS = 2**31 - 1
 _DENSE_BLOCK = 1 << 20
@@ -53,14 +54,10 @@ def sparse_rows(data: Any, name: str, *, allow_empty: bool = False) -> SparseRow
     entries, columns, pointers = _checked(matrix, name, n, d)
     entries = numeric(entries, name)
     entries = np.ascontiguousarray(entries, dtype=float_dtype(entries.dtype))
-    if not _is_sorted(columns, pointers):
-        # A new matrix, since SciPy would sort the user's in place, and believes what it was told.
-        copied = type(matrix)((entries, columns, pointers), shape=(n, d), copy=True)
-        copied.has_canonical_format = copied.has_sorted_indices = False
-        copied.sum_duplicates()
+    if not is_sorted(columns, pointers):
+        entries, columns, pointers = sorted_rows(entries, columns, pointers, d)
         if matrix.dtype == np.bool_:  # twice true is true
-            copied.data[:] = copied.data != 0
-        entries, columns, pointers = copied.data, copied.indices, copied.indptr
+            entries = (entries != 0).astype(entries.dtype)
     return SparseRows(entries, columns, pointers, d).without_zeros()
 
 
@@ -102,17 +99,6 @@ def _checked(
 
 def _damaged(name: str, why: str) -> ValueError:
     return ValueError(f"{name} is a damaged sparse matrix ({why}); build it again.")
-
-
-def _is_sorted(columns: npt.NDArray[Any], pointers: npt.NDArray[Any]) -> bool:
-    """Tell whether the columns of every row grow, none of them twice."""
-    falls = columns[1:] <= columns[:-1]
-    if not falls.any():
-        return True
-    starts = pointers[1:-1]
-    starts = starts[(starts > 0) & (starts < len(columns))]
-    falls[starts - 1] = False  # from one row to the next
-    return not falls.any()
 
 
 def rows_like(reference: SparseRows, data: Any, name: str, values: Any = None) -> SparseRows:

@@ -42,6 +42,7 @@ COMPILING = {
     "projected_tree": 4.5,
     "sparse_lazy": 3.0,
     "sparse_means": 0.8,
+    "sparse_sorting": 0.6,
     "tree": 3.0,
     "vantage": 2.0,
 }

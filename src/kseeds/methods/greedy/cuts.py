@@ -22,8 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-_MOST_GROUPS = 12
-_SHARE = 0.06
+_MOST_GROUPS = 20
+_SHARE = 0.04
 """Of all squares, what the columns of all groups hold together."""
 _PARTS = np.array([0.25, 0.4, 0.55, 0.75, 1.0])
 """Of the groups, what each cut leaves out."""
@@ -52,7 +52,7 @@ def groups_of(
     >>> import numpy as np
     >>> from kseeds.methods.greedy.cuts import groups_of
     >>> groups_of(np.array([50, 1, 1, 40]), np.array([0.5, 60.0, 35.0, 0.3]), 8).tolist()
-    [2, 8, 8, 1]
+    [3, 8, 8, 2]
     """
     groups = np.full(len(counts), n_groups, dtype=np.int16)
     used = np.flatnonzero(counts)

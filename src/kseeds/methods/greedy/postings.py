@@ -37,7 +37,7 @@ a cut leaves it out, and how many such columns there may be."""
 _PAYS = 2.0
 """Entries of such columns that a candidate meets, per row, from which on that pays."""
 _PRODUCT_ROWS = 8192
-_TOGETHER = 2
+_TOGETHER = 4
 """Candidates of one task."""
 
 
