@@ -18,7 +18,7 @@ RUNS_AT_ONCE = 256
 """Runs that are added together."""
 _SEVERAL = -2
 """In place of a centre: several could be the nearest, and were compared."""
-RUN_SHARE = 6
+RUN_SHARE = 16
 """A column in which more than one in so many centres has an entry is a run."""
 
 
