@@ -44,6 +44,31 @@ def test_what_is_kept_on_disk_costs_little(nothing_ready, monkeypatch):
     assert not compile_policy.pays("lazy", FLOAT, 1.0, 0.1)
 
 
+MANY = """
+import sys
+import numpy as np
+from kseeds import assign
+from kseeds.runtime import compile_policy
+compile_policy.LOADING, compile_policy.FROM_DISK = 0.02, 0.01
+for name in compile_policy.COMPILING:
+    compile_policy.COMPILING[name] = 0.02
+X = np.random.default_rng(0).normal(size=(20_000, 8)).astype(np.float32)
+for turn in range(2000):
+    assign(X, X[:100])
+    if compile_policy._ready:
+        break
+print(turn, sorted(compile_policy._ready))
+"""
+
+
+def test_many_small_assignments_load_the_compiler_at_last(tmp_path):
+    """None of them would repay it on its own."""
+    done = run(MANY, seconds=120)
+    turn, ready = done.stdout.strip().split(" ", 1)
+    assert 0 < int(turn) < 1999
+    assert "float32" in ready
+
+
 def test_many_small_jobs_ask_the_disk_once(nothing_ready, monkeypatch):
     asked = []
     monkeypatch.setattr(kernel_cache, "is_cached", asked.append)

@@ -163,8 +163,10 @@ def choose(job: Job) -> str:
     if is_sparse(job.points):
         return _or_plain(job, ["inverted"], seconds(job, "plain"))
     plain = seconds(job, "plain")
-    if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
-        return "plain"  # without looking at the data: most first jobs are small
+    if not compile_policy.is_loaded():
+        so_far = compile_policy.spent("brute", job.points.dtype)
+        if plain + so_far <= compile_policy.LOADING:
+            return "plain"  # without looking at the data: most first jobs are small
     best = fastest(job)
     candidates = [best]
     if best in ("tree", "projected_tree", "projected_scan"):

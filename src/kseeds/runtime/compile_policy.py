@@ -104,6 +104,11 @@ def pays(kernel_set: str, dtype: np.dtype[Any], plain: float, compiled: float) -
     return plain > FROM_DISK + compiled and plain > compiled + waiting(kernel_set, dtype)
 
 
+def spent(kernel_set: str, dtype: np.dtype[Any]) -> float:
+    """Return the seconds that plain NumPy has taken in place of a set, in this process."""
+    return _spent.get(name_of(kernel_set, dtype), 0.0)
+
+
 @contextmanager
 def in_place_of(kernel_sets: Collection[str], dtype: np.dtype[Any]) -> Iterator[None]:
     """Count the time of a job that plain NumPy does instead of one of some kernel sets."""

@@ -169,8 +169,10 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
         uncompiled["plain"] = seconds_of("plain", costs.greedy_plain(points, trials))
     without = min(uncompiled, key=uncompiled.__getitem__)
     plain = uncompiled[without]
-    if plain <= compile_policy.FROM_DISK and not compile_policy.is_loaded():
-        return without  # most first jobs are small
+    if not compile_policy.is_loaded():
+        so_far = compile_policy.spent("greedy_scan", points.dtype)
+        if plain + so_far <= compile_policy.FROM_DISK:
+            return without  # most first jobs are small
     seconds = {"scan": seconds_of("scan", costs.greedy_scan(points, metric, trials))}
     if is_euclidean:
         floor = _without_structure(points)
