@@ -67,8 +67,8 @@ def groups_of(
 
 
 def number_of_groups(per_row: float) -> int:
-    """Return how many groups to make of rows of so many entries, which they may not outweigh."""
-    return min(_MOST_GROUPS, int(per_row))
+    """Return how many groups to make of rows of so many entries: a norm weighs half an entry."""
+    return min(_MOST_GROUPS, int(per_row / 2.0))
 
 
 class Choice:
