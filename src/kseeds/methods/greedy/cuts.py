@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 _MOST_GROUPS = 20
-_SHARE = 0.04
+_SHARE = 0.06
 """Of all squares, what the columns of all groups hold together."""
 _PARTS = np.array([0.25, 0.4, 0.55, 0.75, 1.0])
 """Of the groups, what each cut leaves out."""
@@ -32,10 +32,11 @@ EXACT = -1
 
 While there are few centres, a candidate would be nearer to most rows.
 """
-_FAR, _RARELY = 1.5, 8
-"""A cut that has cost so many times as much as the best is tried every so many steps only."""
+_OFTEN, _RARELY = 2, 64
+"""Steps after which a cut is tried again, if it cost about as much as the best, and at most."""
+_FIRST_TRY = 12
 _NEW = 0.25
-"""How much the last count weighs against those before it."""
+"""How much the last count weighs against that of the step before."""
 
 
 def groups_of(
@@ -52,7 +53,7 @@ def groups_of(
     >>> import numpy as np
     >>> from kseeds.methods.greedy.cuts import groups_of
     >>> groups_of(np.array([50, 1, 1, 40]), np.array([0.5, 60.0, 35.0, 0.3]), 8).tolist()
-    [3, 8, 8, 2]
+    [2, 8, 8, 1]
     """
     groups = np.full(len(counts), n_groups, dtype=np.int16)
     used = np.flatnonzero(counts)
@@ -78,9 +79,9 @@ class Choice:
     --------
     >>> from kseeds.methods.greedy.cuts import Choice
     >>> choice = Choice(8)
-    >>> for _ in range(20):
+    >>> for _ in range(40):
     ...     cuts = choice.of_step(4)
-    ...     choice.learn(cuts, [abs(cut - 4.0) for cut in cuts])
+    ...     choice.learn(cuts, [1.0 + abs(cut - 4.0) for cut in cuts])
     >>> choice.best, int(choice.sizes[choice.best])
     (4, 6)
     """
@@ -91,26 +92,30 @@ class Choice:
         self.best = 0
         """The cut that has cost least."""
         self._costs = np.full(len(self.sizes), np.nan)
+        # Tried when there are some centres: before, most rows would have to be looked at.
+        self._next = _FIRST_TRY + 2 * np.arange(len(self.sizes))
+        self._last = np.zeros(len(self.sizes), dtype=np.int64)
         self._steps = 0
 
     def of_step(self, n_candidates: int) -> npt.NDArray[np.int64]:
-        """Return a cut for each candidate: the best, but for one that tries its neighbours."""
+        """Return a cut for each candidate: the best, but for one that tries another."""
         cuts = np.full(n_candidates, self.best)
-        self._steps += 1
-        tried = self.best + (1 if self._steps % 2 else -1)
-        if n_candidates > 1 and 0 <= tried < len(self.sizes) and self._is_worth_a_try(tried):
+        tried = int(np.argmin(self._next))
+        if n_candidates > 1 and self._next[tried] <= self._steps:
             cuts[0] = tried
+        self._steps += 1
         return cuts
-
-    def _is_worth_a_try(self, cut: int) -> bool:
-        """Tell whether a cut may have become the best: of one that was far worse, now and then."""
-        is_far_worse = self._costs[cut] > _FAR * self._costs[self.best]
-        return not is_far_worse or self._steps % _RARELY <= 1
 
     def learn(self, cuts: npt.NDArray[np.int64], costs: Sequence[float]) -> None:
         """Count what candidates have cost by their cuts."""
         for cut in set(cuts.tolist()):
             found = [cost for cost, its in zip(costs, cuts.tolist(), strict=True) if its == cut]
             new, old = sum(found) / len(found), self._costs[cut]
-            self._costs[cut] = new if math.isnan(old) else old + _NEW * (new - old)
+            weight = 1.0 - (1.0 - _NEW) ** (self._steps - self._last[cut])
+            self._costs[cut] = new if math.isnan(old) else old + weight * (new - old)
+            self._last[cut] = self._steps
         self.best = int(np.nanargmin(self._costs))
+        for cut in set(cuts.tolist()):
+            # Of one that is far worse than the best, trying it costs most.
+            wait = _OFTEN * (self._costs[cut] / self._costs[self.best]) ** 2
+            self._next[cut] = self._steps + min(_RARELY, wait)
