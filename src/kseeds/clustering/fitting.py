@@ -94,7 +94,10 @@ class Fitting:
         sums, means = self._clusters()
         assigner = build(self._job, self._algorithm)
         used = assigner if self._watch is None else self._watch(assigner, self.limits)
-        fit = iterate(used, sums, means, centers, self.limits, labels, self._progress)
+        if labels is not None:
+            used.adopt(labels, sums)
+        is_assigned = labels is not None
+        fit = iterate(used, sums, means, centers, self.limits, is_assigned, self._progress)
         nearest = used.nearest(fit.centers).copy()
         self.work.distances += assigner.counts.distances
         self.work.tree_nodes += assigner.counts.nodes

@@ -71,10 +71,6 @@ class Partitions:
         self._before: Points | None = None
         self._steps = 0
 
-    def adopt(self, labels: Labels, sums: Clusters) -> None:
-        """Not possible: labels stay in their partitions, which know how far they are right."""
-        raise NotImplementedError
-
     def assign(self, centers: Points, sums: Clusters) -> int:
         """See `Assigning`; in one communication."""
         driver, before = self._driver, None

@@ -16,7 +16,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.distances.sparse_reference import differences
 from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd import sparse_means
-from kseeds.lloyd.base import Assigner, Labels, Sums
+from kseeds.lloyd.base import Assigner, Sums
 from kseeds.lloyd.columns import Columns
 from kseeds.lloyd.farthest import farthest_rows
 from kseeds.lloyd.sums import ExactSums
@@ -45,9 +45,6 @@ class Fit(NamedTuple):
 
 class Assigning(Protocol):
     """What the iteration needs of an `Assigner`; rows may be anywhere."""
-
-    def adopt(self, labels: Labels, sums: Sums) -> None:
-        """Begin with labels that are known to be right for the first centres."""
 
     def assign(self, centers: Points, sums: Sums) -> int:
         """Find the nearest centre of every row; return how many rows have another now."""
@@ -164,7 +161,7 @@ def iterate(
     means: Moving,
     centers: Points,
     limits: Limits,
-    labels: Labels | None = None,
+    is_assigned: bool = False,
     progress: Progress = SILENT,
 ) -> Fit:
     """Assign rows and move centres until it is time to stop.
@@ -174,15 +171,15 @@ def iterate(
     assigner : Assigning
         Finds the nearest centre of every row. In the end, those of the centres returned.
     sums : ExactSums, or what the assigner tells of the rows that change clusters
-        Sums of the clusters; all rows are in none.
+        Sums of the clusters; all rows are in none, unless they are assigned already.
     means : Moving
         Makes centres of them.
     centers : ndarray or SparseRows, shape (k, d)
         Where to start.
     limits : Limits
         When to stop.
-    labels : ndarray of int32, optional
-        The nearest of the first centres for every row, if that is known.
+    is_assigned : bool
+        Whether the assigner has adopted labels that are right for the first centres.
     progress : Progress
         Is told of every iteration.
     """
@@ -190,14 +187,10 @@ def iterate(
     done, centers = 0, centers.copy()  # kernels are compiled for arrays that may be written to
     while done < limits.max_iter and not (is_strict or within):
         progress.update(done, limits.max_iter, _shown(means))
-        if labels is not None and done == 0:
-            assigner.adopt(labels, sums)
-            changed = len(labels)
-        else:
-            changed = assigner.assign(centers, sums)
+        is_first = is_assigned and done == 0
+        is_strict = not is_first and assigner.assign(centers, sums) == 0
         moved = means.after(centers, assigner)
         done += 1
-        is_strict = changed == 0
         shift = squared_shift(centers, moved)
         within = shift <= limits.tol
         if is_strict and shift == 0.0 and _are_equal(centers, moved):

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 _MOST_GROUPS = 20
+"""More would make the bounds a little better, and cost as much to compute."""
 _SHARE = 0.06
 """Of all squares, what the columns of all groups hold together."""
 _PARTS = np.array([0.25, 0.4, 0.55, 0.75, 1.0])
@@ -35,6 +36,7 @@ While there are few centres, a candidate would be nearer to most rows.
 _OFTEN, _RARELY = 2, 64
 """Steps after which a cut is tried again, if it cost about as much as the best, and at most."""
 _FIRST_TRY = 12
+"""Steps after which other cuts than the exact one are tried."""
 _NEW = 0.25
 """How much the last count weighs against that of the step before."""
 
