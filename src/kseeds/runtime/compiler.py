@@ -130,8 +130,11 @@ class _KernelCache(FunctionCache):
         """Do nothing: files of this version of the sources are never out of date."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kept version for a signature, or None if there is none that is whole."""
-        target_context.refresh()
+        """Return the kept version for a signature, or None if there is none that is whole.
+
+        Does not refresh ``target_context``, as Numba's own caches do: that imports what types and
+        lowers a function (a third of a second, SciPy included), and compiling does so by itself.
+        """
         data = kernel_cache.load(*self._place(sig, target_context.codegen()))
         if not self._enabled or data is None:
             return None
