@@ -144,10 +144,12 @@ EXPECTED = {name: found for names, found in GOLDEN for name in names}
 CODE = """
 import json, sys
 from tests.harness.golden import table
+from tests.harness.signatures import compiled_twice
 print(json.dumps(
     [table(order, n, {chosen!r}) for order in {orders!r} for n in {threads!r}]
 ))
 assert "numba" in sys.modules, "nothing was compiled"
+assert not compiled_twice(), compiled_twice()
 """
 
 

@@ -14,6 +14,7 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import fast as greedy
 from kseeds.methods.greedy.rule import winner
 from kseeds.methods.plusplus import lazy
+from kseeds.runtime.aligned import read_only
 from kseeds.runtime.progress import SILENT
 from kseeds.runtime.threads import default_threads
 from kseeds.sampling.streams import Purpose
@@ -34,8 +35,7 @@ def reduce_candidates(
         return np.empty(0, dtype=np.int64)
     points = driver.centers[m:]
     if not is_sparse(points):
-        points = np.ascontiguousarray(points)
-        points.flags.writeable = False
+        points = read_only(np.ascontiguousarray(points))
     problem = Problem(
         points, weights, driver.centers[:m], min(driver.request.n_clusters, count),
         driver.plan.metric, driver.plan.stream, default_threads(), SILENT,

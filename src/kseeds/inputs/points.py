@@ -23,6 +23,7 @@ from kseeds.inputs.sparse import (
     rows_like,
     sparse_rows,
 )
+from kseeds.runtime.aligned import read_only
 from kseeds.runtime.memmap import contiguous
 
 _BLOCK_BYTES = 1 << 20
@@ -163,13 +164,7 @@ def _rows_like(reference: Points, X: Any, name: str) -> Points:
 
 def _ready(metric: str | Dissimilarity, values: Points, factor: float) -> Points:
     points = metrics.prepare(metric, values, factor)
-    return points if is_sparse(points) else _read_only(points)
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    return points if is_sparse(points) else read_only(points)
 
 
 def two_dimensional(

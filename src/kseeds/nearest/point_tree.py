@@ -13,7 +13,7 @@ from kseeds.nearest import point_tree_kernels as kernels
 from kseeds.nearest import tree_building_kernels as building
 from kseeds.nearest.projection import Projection, rounding_of
 from kseeds.nearest.state import Counts, Nearest
-from kseeds.runtime.aligned import Reused, aligned
+from kseeds.runtime.aligned import Reused, aligned, read_only
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers, blocks_of
 
@@ -63,7 +63,7 @@ class PointTree:
         self._followed: FloatArray | None = None
         if self._projection is not None:
             points, self._radius = self._projection.of(points, workers)
-            points.flags.writeable = False
+            points = read_only(points)
         self._trees = trees_over(points, workers)
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
@@ -187,4 +187,4 @@ def _in_parts(
     workers.over_blocks(place, len(blocks), 1)
     # Many equal rows may leave parts without any: those are no parts.
     ends = np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))
-    return order, placed, ends
+    return order, read_only(placed), ends

@@ -16,6 +16,7 @@ from kseeds.nearest.base import Strategy
 from kseeds.nearest.choice import ANY_METRIC, BUILDERS, Job, choose, possible, without_structure
 from kseeds.nearest.state import NOTHING, Counts, Nearest
 from kseeds.runtime import compile_policy
+from kseeds.runtime.aligned import read_only
 
 _FEW = 16
 """Centres too few to judge by: one of them is the nearest whatever the structure."""
@@ -47,9 +48,7 @@ class NearestUpdater:
         counts = NOTHING
         if len(centers):
             if not is_sparse(centers):
-                # Kernels are compiled for one type of array only, whoever the centres are from.
-                centers = centers.view()
-                centers.flags.writeable = False
+                centers = read_only(centers)
             name = self._strategy_for(len(centers))
             with self._noted(name):
                 counts = self.built(name).update(nearest, centers, first, self._job.workers)

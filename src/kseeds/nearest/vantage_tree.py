@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest.state import Counts, Nearest
-from kseeds.runtime.aligned import Reused
+from kseeds.runtime.aligned import Reused, read_only
 from kseeds.runtime.threads import Workers, rows_for
 
 LEAF_SIZE = 16
@@ -25,7 +25,7 @@ class VantageTree:
         most = 2 * (m // max(leaf_size // 2, 1)) + 3
         first, last, near, far = np.full((4, most), -1, dtype=np.int64)
         first[0], last[0] = 0, m
-        self._metric = metric
+        points, self._metric = read_only(points), metric
         self._nodes = kernels.Nodes(
             np.arange(m, dtype=np.int64), np.zeros(m), first, last, near, far, np.zeros((most, 4))
         )

@@ -1,4 +1,4 @@
-"""Workspaces of kernels: arrays that begin where a cache line does, made once a thread.
+"""Arrays for kernels: workspaces that begin where a cache line does, made once a thread.
 
 NumPy aligns to 16 bytes, so that nearly every vector of 64 bytes lies in two cache lines. Where
 kernels go through columns of 64 values again and again, that costs a fifth of their speed.
@@ -36,6 +36,18 @@ def aligned(shape: int | tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
     start = -raw.__array_interface__["data"][0] % _LINE
     found: npt.NDArray[Any] = raw[start : start + size].view(dtype).reshape(shape)
     return found
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written to.
+
+    To the compiler that is another type of array. So rows and centres are read-only wherever they
+    are from; otherwise kernels would be compiled twice, and the second time in the middle of a job
+    that counted on finding them on disk.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 class Reused(Generic[T]):

@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.sparse_rows import Points, stacked
+from kseeds.distances.sparse_rows import Points, is_sparse, stacked
 from kseeds.distances.underflow import least_mass
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw
 from kseeds.methods.greedy.rule import trials_for
 from kseeds.nearest.state import Nearest
 from kseeds.results import Work
+from kseeds.runtime.aligned import read_only
 from kseeds.runtime.progress import SILENT
 from kseeds.runtime.threads import Workers, blocks_of
 from kseeds.sampling.clocks import first_to_fire
@@ -168,9 +169,10 @@ def _reduce(
     members = members[m:]
     reduced = np.empty(0, dtype=np.int64)
     if len(candidates):
+        points = problem.points[candidates]
         part = replace(
             problem,
-            points=problem.points[candidates],
+            points=points if is_sparse(points) else read_only(points),
             weights=members,
             n_clusters=min(problem.n_clusters, len(candidates)),
         )
