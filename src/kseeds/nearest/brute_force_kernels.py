@@ -50,10 +50,13 @@ def load_columns(points: Any, rows: Any, count: int, columns: Any) -> None:
     for c in range(0, whole, LANES):
         for block in range(length):
             _transpose_block(points, rows, c, block * LANES, columns, block, length)
+    for c in range(whole, count if full > 0 else 0):
+        for j in range(full):
+            columns[_place_of(j, d), c] = points[rows[c], j]
     for c in range(count):
-        i = rows[c]
-        for j in range(full if c < whole else 0, d):
-            columns[_place_of(j, d), c] = points[i, j]
+        i = np.uint64(rows[c])  # signed numbers would be checked for being negative
+        for j in range(full, d):
+            columns[j, c] = points[i, np.uint64(j)]
 
 
 @inlined

@@ -5,6 +5,7 @@ rules centres out; what it cannot rule out is computed anew, difference by diffe
 the unit roundoff, products and norms err by less than 8(d + 8)u·(|x|² + |c|²), where x and c are
 about a common mean; rounding these differences moves x and c by less than 2u of their norms, and so
 |x − c|² by less than 32u·(|x|² + |c|²). Hence ε = 8(d + 12)u for both.
+Products of whole numbers are exact (`kseeds.nearest.whole_numbers`): no tie is in doubt then.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.gemm_kernels import Products, settle_rows, workspace
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import COLUMNS, column_order
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
@@ -58,7 +60,7 @@ class Gemm:
             with spaces.one() as space:
                 computed: int = settle_rows(
                     points, centers, products, start, stop, first, nearest.squared,
-                    nearest.labels, space,
+                    nearest.labels, *space,
                 )  # fmt: skip
             return computed
 
@@ -72,10 +74,18 @@ class Gemm:
         (m, d), dtype = centers.shape, centers.dtype
         eps = float(np.finfo(dtype).eps)
         epsilon = 4.0 * (d + 12) * eps
-        moved = centers - self._mean
+        is_whole = are_whole(centers)
+        mean = np.rint(self._mean) if is_whole else self._mean
+        moved = centers - mean
         wide = moved.astype(np.float64)
         factors = side_by_side(-2.0 * moved[:, self._order])
         shifts = np.full(-(-m // ABREAST) * ABREAST, np.inf, dtype=dtype)
-        shifts[:m] = np.einsum("ij,ij->i", wide, wide) * (1.0 - epsilon)
+        norms = np.einsum("ij,ij->i", wide, wide)
+        shifts[:m] = norms if is_whole else norms * (1.0 - epsilon)
+        # Shifts of whole numbers are not rounded down, in case products are exact.
+        slack = epsilon * float(norms.max()) if is_whole else 0.0
+        whole = exact_up_to(norms, dtype) if is_whole else -1.0
         stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
-        return Products(factors, shifts, self._mean[self._order], stretch, 1.0 - epsilon)
+        return Products(
+            factors, shifts, mean[self._order], stretch, 1.0 - epsilon, slack, whole
+        )  # fmt: skip

@@ -3,7 +3,8 @@
 A product of row b and centre k is −2·c_k·x_b; with ``shifts[k]`` ≈ |c_k|² and |x_b|², both rounded
 down, their sum is a lower bound of |x_b − c_k|². The least two of a row decide, mostly: only the
 least is computed anew, or neither. Where more are within reach, products are computed a second
-time, and the distances of those that are. See `kseeds.nearest.gemm` for the bounds.
+time, and the distances of those that are. In whole numbers nothing is rounded, and products are the
+distances. See `kseeds.nearest.gemm` for the bounds.
 """
 
 from __future__ import annotations
@@ -24,16 +25,18 @@ _least_products = least_products(1)
 _least_of_four = least_products(ABREAST)
 _products_within = products_within()
 
-_FEW_COLUMNS = 16
 _MANY_CENTERS = 512
 """With few columns and many centres, finding the least products takes as long as computing them."""
+_ROUNDS_SINGLE, _ROUNDS_DOUBLE = 1.5 * 2.0**23, 1.5 * 2.0**52
 
 
 class Products(NamedTuple):
     """Centres as factors, and what makes products lower bounds of squared distances.
 
     ``stretch`` is the factor by which a squared distance may be too small, ``shrunk`` the one that
-    makes the squared norm of a row a bound.
+    makes the squared norm of a row a bound, and ``slack`` what shifts may be too large by.
+    ``whole`` is the largest squared norm up to which products of rows of whole numbers are exact;
+    negative if those of no row are.
     """
 
     factors: Any
@@ -41,80 +44,161 @@ class Products(NamedTuple):
     mean: Any
     stretch: float
     shrunk: float
+    slack: float
+    whole: float
 
 
-class Workspace(NamedTuple):
-    """64 rows as columns, their squared norms, their two least products, the centre of the least.
+class Tile(NamedTuple):
+    """64 rows: their numbers, as columns about the mean, and their squared norms.
 
-    ``spare`` are norms that nobody needs; ``limits``, of rows in doubt, the largest products of a
-    centre that may be the nearest.
+    ``given`` are the columns as they are, of rows of few coordinates; ``rest`` a workspace.
     """
 
     rows: Any
     columns: Any
+    given: Any
     norms: Any
-    spare: Any
+    rest: Any
+
+
+class Found(NamedTuple):
+    """Of 64 rows the two least products, the centre of the least, and the squared distance to it.
+
+    Of rows ``in_doubt``, 64 and those of a tile at most, ``limits`` are the largest products of a
+    centre that may be the nearest.
+    """
+
     least: Any
     next_least: Any
     at: Any
+    near: Any
+    exact: Any
     in_doubt: Any
     limits: Any
     within: Any
 
 
-def workspace(points: FloatArray) -> Workspace:
+def workspace(points: FloatArray) -> tuple[Tile, Found]:
     """Return what `settle_rows` needs."""
-    columns = aligned((points.shape[1], COLUMNS), points.dtype)
-    columns[:] = 0.0
-    norms, spare, least, next_least, limits = aligned((5, COLUMNS), points.dtype)
-    rows, in_doubt = aligned((2, COLUMNS), np.int64)
+    d, dtype = points.shape[1], points.dtype
+    columns, given = aligned((d, COLUMNS), dtype), aligned((d if d < LANES else 0, COLUMNS), dtype)
+    columns[:], given[:] = 0.0, 0.0
+    norms, rest, least, next_least, exact = aligned((5, COLUMNS), dtype)
+    limits, in_doubt = aligned(2 * COLUMNS, dtype), aligned(2 * COLUMNS, np.int64)
+    rows = aligned(COLUMNS, np.int64)
+    at, near = aligned((2, COLUMNS), np.int32)
     within = np.empty((ABREAST, COLUMNS // LANES), dtype=np.uint16)
-    return Workspace(
-        rows, columns, norms, spare, least, next_least, aligned(COLUMNS, np.int32), in_doubt,
-        limits, within,
-    )  # fmt: skip
+    tile = Tile(rows, columns, given, norms, rest)
+    return tile, Found(least, next_least, at, near, exact, in_doubt, limits, within)
 
 
 @inlined
-def _load_moved(points: Any, rows: Any, count: int, mean: Any, columns: Any, norms: Any) -> None:
+def _load_moved(points: Any, rows: Any, count: int, mean: Any, tile: Tile) -> None:
     """Write rows about the mean as columns, and their squared norms."""
-    load_columns(points, rows, count, columns)
+    columns, norms = tile.columns, tile.norms
+    is_kept = tile.given.shape[0] > 0
+    load_columns(points, rows, count, tile.given if is_kept else columns)
     for c in range(COLUMNS):
         norms[c] = 0.0
     for j in range(points.shape[1]):
         for c in range(COLUMNS):
-            value = columns[j, c] - mean[j]
+            value = (tile.given[j, c] if is_kept else columns[j, c]) - mean[j]
             columns[j, c] = value
             norms[c] += value * value
 
 
 @inlined
+def _is_whole(tile: Tile, most: float) -> bool:
+    """Tell whether all rows are of whole numbers about the mean, of squared norms up to ``most``.
+
+    Adding a number between the first two powers of two from which on floats are whole, and
+    subtracting it again, rounds.
+    """
+    largest = tile.norms.dtype.type(0.0)
+    for c in range(COLUMNS):
+        largest = tile.norms[c] if tile.norms[c] > largest else largest
+    if not largest <= most:
+        return False
+    big = tile.norms.dtype.type(_ROUNDS_SINGLE if tile.norms.itemsize == 4 else _ROUNDS_DOUBLE)
+    for c in range(COLUMNS):
+        tile.rest[c] = 0.0
+    for j in range(tile.columns.shape[0]):
+        for c in range(COLUMNS):
+            value = tile.columns[j, c]
+            rest = ((value + big) - big) - value
+            tile.rest[c] += rest * rest
+    total = tile.norms.dtype.type(0.0)
+    for c in range(COLUMNS):
+        total += tile.rest[c]
+    return total == 0.0
+
+
+@inlined
 def _limit(products: Products, norm: float, squared: float) -> float:
     """Return the largest product of a centre that may be as near as ``squared``."""
-    return np.float64(squared) * products.stretch - np.float64(norm) * products.shrunk
+    most = np.float64(squared) * products.stretch - np.float64(norm) * products.shrunk
+    return most + products.slack
+
+
+@inlined
+def _measure(
+    points: Any, low: int, rows: int, centers: Any, products: Products, together: int,
+    squared: Any, tile: Tile, found: Found,
+) -> int:  # fmt: skip
+    """Compute the squared distances of rows to the nearest of those with the least product.
+
+    Infinity where no centre can be nearer than what a row has. Returns how many were computed.
+    """
+    possible, (m, d) = 0, centers.shape
+    for c in range(COLUMNS):
+        found.exact[c], found.near[c] = np.inf, found.at[c]
+    for c in range(rows):
+        possible += found.least[c] <= _limit(products, tile.norms[c], squared[low + c])
+    if possible == 0:
+        return 0
+    if tile.given.shape[0] == 0:
+        for c in range(rows):
+            if found.least[c] <= _limit(products, tile.norms[c], squared[low + c]):
+                found.exact[c] = sum_of_squares(points, low + c, centers, found.at[c])
+        return possible
+    # Few coordinates are summed one after the other, so 64 rows can be side by side.
+    for q in range(together):
+        for c in range(COLUMNS):
+            tile.rest[c] = 0.0
+        for j in range(d):
+            for c in range(COLUMNS):
+                k = np.uint32(found.at[c] + q)
+                k = k if k < m else np.uint32(m - 1)
+                difference = tile.given[j, c] - centers[k, np.uint32(j)]
+                tile.rest[c] += difference * difference
+        for c in range(COLUMNS):
+            is_less = tile.rest[c] < found.exact[c]
+            found.exact[c] = tile.rest[c] if is_less else found.exact[c]
+            found.near[c] = found.at[c] + q if is_less else found.near[c]
+    return rows * together
 
 
 @inlined
 def _settle_doubts(
     points: Any, centers: Any, products: Products, count: Any, number: int, squared: Any,
-    labels: Any, space: Workspace,
+    labels: Any, tile: Tile, found: Found,
 ) -> int:  # fmt: skip
     """Compare rows in doubt with all centres within their limits, in the order of the centres."""
     computed, m = 0, centers.shape[0]
-    _load_moved(points, space.in_doubt, count, products.mean, space.columns, space.spare)
+    _load_moved(points, found.in_doubt, count, products.mean, tile)
     for c in range(count, COLUMNS):
-        space.limits[c] = -np.inf
+        found.limits[c] = -np.inf
     for first in range(0, m, ABREAST):
         if not _products_within(
-            space.columns, products.factors, products.shifts, first, space.limits, space.within
+            tile.columns, products.factors, products.shifts, first, found.limits, found.within
         ):
             continue
         for k in range(first, first + ABREAST if first + ABREAST < m else m):
             for part in range(COLUMNS // LANES):
-                bits, c = np.int64(space.within[k - first, part]), part * LANES
+                bits, c = np.int64(found.within[k - first, part]), part * LANES
                 while bits != 0:
                     if bits & 1:
-                        i = space.in_doubt[c]
+                        i = found.in_doubt[c]
                         computed += 1
                         exact = sum_of_squares(points, i, centers, k)
                         if exact < squared[i]:
@@ -127,58 +211,64 @@ def _settle_doubts(
 @kernel
 def settle_rows(
     points: Any, centers: Any, products: Products, start: int, stop: int, number: int,
-    squared: Any, labels: Any, space: Workspace,
+    squared: Any, labels: Any, tile: Tile, found: Found,
 ) -> int:  # fmt: skip
     """Compare the rows from ``start`` to ``stop`` with ``centers``, numbered from ``number``.
 
     Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the lowest
     number. Returns how many distances of whole rows were computed.
     """
-    computed, norms, limits = 0, space.norms, space.limits
-    doubts: Any = np.int64(0)  # a plain 0 would have `_settle_doubts` compiled for 0 as well
+    computed, norms, limits = 0, tile.norms, found.limits
+    # Plain numbers would have `_settle_doubts` compiled for each of them.
+    doubts: Any = np.int64(0)
+    width: Any = np.int64(COLUMNS)
     m = centers.shape[0]
-    together = ABREAST if m >= _MANY_CENTERS and points.shape[1] < _FEW_COLUMNS else 1
+    together = ABREAST if m >= _MANY_CENTERS and points.shape[1] < LANES else 1
     for low in range(start, stop, COLUMNS):
         rows = COLUMNS if low + COLUMNS < stop else stop - low
         for c in range(COLUMNS):
-            space.rows[c] = low + c
-        _load_moved(points, space.rows, rows, products.mean, space.columns, norms)
+            tile.rows[c] = low + c
+        _load_moved(points, tile.rows, rows, products.mean, tile)
         if together == 1:
             _least_products(
-                space.columns, products.factors, products.shifts, space.least, space.next_least,
-                space.at,
+                tile.columns, products.factors, products.shifts, found.least, found.next_least,
+                found.at,
             )  # fmt: skip
         else:
             _least_of_four(
-                space.columns, products.factors, products.shifts, space.least, space.next_least,
-                space.at,
+                tile.columns, products.factors, products.shifts, found.least, found.next_least,
+                found.at,
             )  # fmt: skip
+        is_whole = products.whole >= 0.0 and _is_whole(tile, products.whole)
+        if is_whole and together == 1:
+            for c in range(COLUMNS):
+                found.exact[c], found.near[c] = found.least[c] + norms[c], found.at[c]
+        else:
+            computed += _measure(
+                points, low, rows, centers, products, together, squared, tile, found
+            )
         for c in range(rows):
-            i, norm = low + c, norms[c]
-            if space.least[c] > _limit(products, norm, squared[i]):
-                continue
-            near, exact = 0, points.dtype.type(np.inf)
-            for k in range(space.at[c], min(space.at[c] + together, m)):
-                another = sum_of_squares(points, i, centers, k)
-                if another < exact:
-                    exact, near = another, k
-            computed += together
-            # Ties with what the row had before change nothing.
-            limit = _limit(products, norm, exact if exact < squared[i] else squared[i])
-            if space.next_least[c] > limit:
-                if exact < squared[i]:
-                    squared[i], labels[i] = exact, number + near
-                continue
-            space.in_doubt[doubts], limits[doubts] = i, limit
-            limits[doubts] = np.nextafter(limits[doubts], limits.dtype.type(np.inf))
-            doubts += 1
-            if doubts == COLUMNS:
-                computed += _settle_doubts(
-                    points, centers, products, doubts, number, squared, labels, space
-                )
-                doubts = 0
+            i, exact = low + c, found.exact[c]
+            is_nearer = exact < squared[i]
+            if not is_whole:
+                # Ties with what the row had before change nothing.
+                limit = _limit(products, norms[c], exact if is_nearer else squared[i])
+                if found.next_least[c] <= limit:
+                    found.in_doubt[doubts], limits[doubts] = i, limit
+                    limits[doubts] = np.nextafter(limits[doubts], limits.dtype.type(np.inf))
+                    doubts += 1
+                    continue
+            if is_nearer:
+                squared[i], labels[i] = exact, number + found.near[c]
+        if doubts >= COLUMNS:  # here, since the tile is overwritten
+            computed += _settle_doubts(
+                points, centers, products, width, number, squared, labels, tile, found
+            )
+            doubts -= COLUMNS
+            for c in range(doubts):
+                found.in_doubt[c], limits[c] = found.in_doubt[c + COLUMNS], limits[c + COLUMNS]
     if doubts > 0:
         computed += _settle_doubts(
-            points, centers, products, doubts, number, squared, labels, space
+            points, centers, products, doubts, number, squared, labels, tile, found
         )
     return computed

@@ -17,6 +17,7 @@ from kseeds.distances.reference import squared_distances
 from kseeds.distances.sparse_reference import Table
 from kseeds.distances.sparse_rows import Points, SparseRows, is_sparse
 from kseeds.nearest.state import Counts, Nearest
+from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.threads import Workers, blocks_of, rows_for
@@ -134,7 +135,17 @@ def compare(
 def _least_of(table: FloatArray, first: int, best: FloatArray, labels: Labels) -> None:
     """Keep the least distance of each row of a table where that is nearer, in place."""
     near = table.argmin(axis=1)
-    distances = table[np.arange(len(table)), near]
+    _keep_nearer(table[np.arange(len(table)), near], near, first, best, labels)
+
+
+def _keep_nearer(
+    distances: FloatArray,
+    near: npt.NDArray[np.int64],
+    first: int,
+    best: FloatArray,
+    labels: Labels,
+) -> None:
+    """Keep distances to centres ``near`` where those are nearer than what rows have, in place."""
     nearer = distances < best
     np.copyto(best, distances, where=nearer)
     np.copyto(labels, near + first, where=nearer, casting="same_kind")
@@ -159,23 +170,27 @@ def _one_by_one(
 class _Factors(NamedTuple):
     """Centres made ready for products: about their mean, times −2, with their squared norms below.
 
-    So that (x − mean, 1) times a column is |x − c|² − |x − mean|², but for rounding.
+    So that (x − mean, 1) times a column is |x − c|² − |x − mean|², but for rounding. That is exact
+    for rows of whole numbers whose squared norm is at most ``whole``.
     """
 
     centers: FloatArray
     mean: FloatArray
     columns: FloatArray
     largest: float
+    whole: float
 
     @classmethod
     def of(cls, centers: FloatArray) -> _Factors:
         # The mean as origin keeps norms, and with them the error, small.
-        mean = centers.mean(axis=0, dtype=np.float64).astype(centers.dtype)
+        mean, is_whole = centers.mean(axis=0, dtype=np.float64), are_whole(centers)
+        mean = (np.rint(mean) if is_whole else mean).astype(centers.dtype)
         moved = centers - mean
         norms = np.einsum("ij,ij->i", moved, moved)
         moved *= -2.0
         columns = np.concatenate([moved.T, norms[None, :]])
-        return cls(centers, mean, columns, float(norms.max()))
+        whole = exact_up_to(norms, centers.dtype) if is_whole else -1.0
+        return cls(centers, mean, columns, float(norms.max()), whole)
 
 
 def _compare_by_product(
@@ -194,6 +209,9 @@ def _compare_by_product(
     table = rows @ factors.columns
     near = table.argmin(axis=1)
     least = table[every, near]
+    if norms.max() <= factors.whole and are_whole(rows):
+        _keep_nearer(least + norms, near, first, best, labels)
+        return
     error = 4.0 * (d + 8) * np.finfo(points.dtype).eps * (norms + factors.largest)
     is_possible = least + norms - error < best
     table[every, near] = np.inf
