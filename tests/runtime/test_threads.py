@@ -9,7 +9,15 @@ import pytest
 
 from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
-from kseeds.runtime.threads import BLOCK_ROWS, GivenUp, Workers, blocks_of, elsewhere, stop_flag
+from kseeds.runtime.threads import (
+    BLOCK_ROWS,
+    GivenUp,
+    Workers,
+    _Job,
+    blocks_of,
+    elsewhere,
+    stop_flag,
+)
 
 
 def until_stopped(stopped: threading.Event) -> None:
@@ -55,6 +63,33 @@ def test_a_failing_block_gives_up_the_others_and_its_error_is_the_one_raised(fai
     with Workers(3) as workers, pytest.raises(error, match="this one"):
         workers.over_blocks(task, 3, block_rows=1)
     assert all(done.wait(10) for number, done in enumerate(stopped) if number != failing)
+
+
+def test_a_job_that_has_not_begun_is_called_off_and_one_that_has_is_waited_for():
+    ran = []
+    late = _Job(lambda: ran.append("late"))
+    assert late.end() is None
+    late.run()
+    assert not ran
+    begun, may_end = threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        may_end.wait(10)
+        raise ValueError("at its end")
+
+    job = _Job(work)
+    threading.Thread(target=job.run).start()
+    assert begun.wait(10)
+    threading.Timer(0.1, may_end.set).start()
+    assert str(job.end()) == str(job.end()) == "at its end"  # an interrupted caller asks again
+    assert may_end.is_set()
+
+
+def test_nobody_waits_for_a_thread_that_does_not_get_started(monkeypatch):
+    monkeypatch.setattr("kseeds.runtime.threads._thread.start_new_thread", lambda *_: None)
+    with Workers(3) as workers:
+        assert workers.over_blocks(lambda lo, hi: lo, 5, block_rows=1) == [0, 1, 2, 3, 4]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from kseeds.nearest.state import Counts, Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import COLUMNS, column_order
-from kseeds.runtime.threads import Workers, blocks_of, rows_for
+from kseeds.runtime.threads import Workers, blocks_of, is_worth_sharing, rows_for
 from kseeds.simd.products import ABREAST, side_by_side
 
 _CENTERS = 4096
@@ -66,7 +66,7 @@ class Gemm:
 
         n, cost = len(points), len(centers) * costs.pair(points, self._metric)
         shared_out = -(-n // (8 * COLUMNS * workers.n_threads)) * COLUMNS
-        size = min(max(1024, shared_out), rows_for(cost))
+        size = min(max(1024, shared_out), rows_for(cost)) if is_worth_sharing(n * cost) else n
         return sum(workers.over_blocks(task, n, size))
 
     def _products(self, centers: FloatArray) -> Products:

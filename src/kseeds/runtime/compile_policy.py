@@ -20,9 +20,9 @@ import numpy as np
 
 from kseeds.runtime import kernel_cache
 
-LOADING = 0.5
+LOADING = 0.3
 """Seconds to import Numba."""
-FROM_DISK = 0.15
+FROM_DISK = 0.1
 """Seconds to load a set that is kept on disk."""
 COMPILING = {
     "brute": 0.8,

@@ -4,6 +4,9 @@ The blocks depend on the number of rows only, and whatever the blocks return is 
 block order, so no result depends on the number of threads. The pool lives as long as one
 call: nothing global is left behind for a forked child to trip over.
 
+Small jobs take a fraction of a millisecond, and so does waking a core. So nobody waits for a thread
+to start, nor for one that has not begun when the work is done: it finds nothing left to do.
+
 Python sees an interrupt between two blocks, so blocks are a fraction of a second's work at most:
 see `rows_for`. What takes longer than that and cannot be interrupted, like compiling the kernel
 of a block, is done `elsewhere`.
@@ -11,12 +14,13 @@ of a block, is done `elsewhere`.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import itertools
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
 from types import TracebackType
 from typing import TypeVar, cast
 
@@ -27,6 +31,7 @@ T = TypeVar("T")
 BLOCK_ROWS = 1 << 16
 
 _BLOCK_NANOSECONDS = 4e7
+_SHARING_NANOSECONDS = 3e5
 
 _LOOK_UP_SECONDS = 0.05
 _LEAVE_SECONDS = 0.3
@@ -104,6 +109,11 @@ def blocks_of(n_rows: int, block_rows: int = BLOCK_ROWS) -> list[tuple[int, int]
     return [(lo, min(lo + block_rows, n_rows)) for lo in range(0, n_rows, block_rows)]
 
 
+def is_worth_sharing(nanoseconds: float) -> bool:
+    """Tell whether so much work is done sooner by several threads: waking one takes its time."""
+    return nanoseconds > _SHARING_NANOSECONDS
+
+
 def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -> int:
     """Return how many rows make a block of some tens of milliseconds, a multiple of 64.
 
@@ -117,6 +127,67 @@ def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -
     """
     rows = int(_BLOCK_NANOSECONDS / max(nanoseconds, 1e-3)) // COLUMNS * COLUMNS
     return max(least, min(most, rows))
+
+
+class _Helper:
+    """A thread that does one job after the other, until it is told to end.
+
+    Not a `threading.Thread`, whose start waits until it runs: a third of a millisecond at times.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        _thread.start_new_thread(_serve, (self._jobs,))
+
+    def give(self, job: _Job) -> None:
+        """Have a job done, when the thread gets round to it."""
+        self._jobs.put(job)
+
+    def end(self) -> None:
+        """Have the thread end after its jobs; does not wait for it."""
+        self._jobs.put(None)
+
+
+def _serve(jobs: SimpleQueue[_Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        job.run()
+        del job  # what it holds is not kept until the next one
+
+
+class _Job:
+    """Work for a helper, unless it is called off before it has begun.
+
+    Each side says what it does before it looks at what the other has said, so one of them sees
+    it: nothing is done that nobody waits for. An interrupt at any place changes nothing of that.
+    """
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._is_off = self._has_begun = False
+        self._running = _thread.allocate_lock()
+        self._running.acquire()
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do the work, on the thread of a helper."""
+        if self._is_off:
+            return
+        self._has_begun = True
+        try:
+            if not self._is_off:
+                self._work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._running.release()
+
+    def end(self) -> BaseException | None:
+        """Call the work off, or wait until it is done; return its error, if there is one."""
+        self._is_off = True
+        if self._has_begun:
+            with self._running:
+                return self._error
+        return None
 
 
 class Workers:
@@ -133,7 +204,7 @@ class Workers:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._helpers: list[_Helper] = []
 
     def __enter__(self) -> Workers:
         return self
@@ -144,9 +215,8 @@ class Workers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        while self._helpers:
+            self._helpers.pop().end()
 
     def over_blocks(
         self, task: Callable[[int, int], T], n_rows: int, block_rows: int = BLOCK_ROWS
@@ -155,9 +225,8 @@ class Workers:
         blocks = blocks_of(n_rows, block_rows)
         if self.n_threads == 1 or len(blocks) <= 1:
             return [task(lo, hi) for lo, hi in blocks]
-        if self._pool is None:
-            helpers = self.n_threads - 1  # the calling thread works, too
-            self._pool = ThreadPoolExecutor(helpers, thread_name_prefix="kseeds")
+        while len(self._helpers) < min(self.n_threads, len(blocks)) - 1:
+            self._helpers.append(_Helper())  # the calling thread works, too
         results: list[T | None] = [None] * len(blocks)
         turns = itertools.count()  # handing out numbers is atomic
         given_up = threading.Event()
@@ -175,15 +244,18 @@ class Workers:
             with contextlib.suppress(GivenUp):  # whoever gave up tells why
                 work()
 
-        helpers_at_work: list[Future[None]] = []
+        jobs: list[_Job] = []
         try:
-            for _ in range(self.n_threads - 1):
-                helpers_at_work.append(self._pool.submit(help_out))
+            for helper in self._helpers:
+                jobs.append(_Job(help_out))
+                helper.give(jobs[-1])
             work()
-            for helper in helpers_at_work:
-                helper.result()
+            for error in [job.end() for job in jobs]:
+                if error is not None:
+                    raise error
         except BaseException:
             given_up.set()
-            wait(helpers_at_work)  # at most for the block that each is working on
+            for job in jobs:
+                job.end()  # at most the block that each is working on
             raise
         return cast(list[T], results)
