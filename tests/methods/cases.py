@@ -265,11 +265,12 @@ def _on_sparse_rows() -> Iterator[tuple[Case, bool]]:
 def cases(short_draws: int, long_draws: int) -> Any:
     """Run a test with a ``case`` and its number of ``draws``: the long profile tries them all.
 
-    A part of it has few draws for cases that the short one tries with many more.
+    A part of it has few draws for cases that the short one tries with many more. Options, which
+    share most of their code with the default, get half the draws in the short one.
     """
     params = []
     for case, short in [*_on_inputs(), *_by_metrics(), *_on_sparse_rows()]:
-        few = scaled(short_draws)
+        few = scaled(short_draws // 2 if case.options else short_draws)
         many = few if short and profiles.SCALE < 1.0 else scaled(long_draws, least=few)
         label = f"{case.method}-{case}"
         if short:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from kseeds.sklearn.running import main
 from tests.harness.isolation import PATHS, run
 
 SCRIPT = """
@@ -79,10 +80,16 @@ def test_a_module_runs_too_and_quietly(folder):
         (("--help",), 0, "usage: python -m kseeds.sklearn"),
     ],
 )
-def test_wrong_usage_is_explained(arguments, code, message, tmp_path):
-    done = python(*arguments, cwd=tmp_path)
-    assert done.returncode == code
-    assert (done.stdout if code == 0 else done.stderr).startswith(message)
+def test_wrong_usage_is_explained(arguments, code, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(list(arguments)) == code
+    said = capsys.readouterr()
+    assert (said.out if code == 0 else said.err).startswith(message)
+    assert not (said.err if code == 0 else said.out)
+
+
+def test_its_exit_code_is_that_of_the_process(tmp_path):
+    assert python("absent.py", cwd=tmp_path).returncode == 2
 
 
 def test_errors_of_the_script_are_its_own(folder, tmp_path):
