@@ -39,7 +39,7 @@ def exact_up_to(norms: npt.NDArray[np.floating], dtype: np.dtype[np.floating]) -
     --------
     >>> import numpy as np
     >>> from kseeds.nearest.whole_numbers import exact_up_to
-    >>> exact_up_to(np.array([0.0]), np.dtype(np.float32)) == 2.0**23
+    >>> round(exact_up_to(np.array([0.0]), np.dtype(np.float32))) == 2**23
     True
     """
     room = math.sqrt(1.0 / float(np.finfo(dtype).eps)) - math.sqrt(float(norms.max()))
