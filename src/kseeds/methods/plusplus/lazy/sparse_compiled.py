@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.sparse_kernels import SparseArrays
-from kseeds.distances.sparse_rows import Float64Array, SparseRows
+from kseeds.distances.sparse_rows import SparseRows
 from kseeds.methods.plusplus.lazy import sparse_kernels as kernels
 from kseeds.methods.plusplus.lazy.forecast import Forecast
 from kseeds.methods.plusplus.lazy.sparse_seeds import Lists, SeedRows
@@ -28,7 +28,7 @@ class SparseCompiled:
     def __init__(self, points: SparseRows, workers: Workers) -> None:
         self._points, self._workers = points, workers
         self._arrays = SparseArrays.of(points)
-        self._dots: Reused[tuple[Float64Array, Float64Array]] | None = None
+        self._spaces: Reused[kernels.Space] | None = None
 
     def _rows(self, state: State) -> Rows:
         return state.rows._replace(points=self._arrays)
@@ -51,7 +51,11 @@ class SparseCompiled:
         """Compare every row with the first centre; make the tree of sums."""
         seeds: SeedRows = state.centers.rows
         seeds.make_lists()
-        self._dots = Reused(lambda: (np.empty(state.wanted), np.empty(kernels.PARTS)))
+        self._spaces = Reused(
+            lambda: kernels.Space(
+                np.empty(state.wanted), np.empty(kernels.PARTS), np.zeros(self._points.shape[1])
+            )
+        )
         rows, masses, lists = self._rows(state), state.masses, self._seeds(state)
         kernels.link(lists, state.known)
         first, dense = seeds[0], np.zeros(self._points.shape[1])
@@ -76,10 +80,18 @@ class SparseCompiled:
             seeds.reserve(int(seeds.pointers[state.known] + needed))
             lists = self._seeds(state)
             pairs = self._evaluate(state, rows, lists, uniforms, batch)
-            assert self._dots is not None
-            with self._dots.one() as (dots, _):
+            assert self._spaces is not None
+            with self._spaces.one() as space:
                 settled, accepted, more, wasted = kernels.settle(
-                    rows, masses, lists, state.proposals, family, state.known, uniforms, batch, dots
+                    rows,
+                    masses,
+                    lists,
+                    state.proposals,
+                    family,
+                    state.known,
+                    uniforms,
+                    batch,
+                    space.dots,
                 )
             cost = (settled - accepted) * forecast.proposal + wasted * forecast.pair
             state.known += int(accepted)
@@ -92,14 +104,14 @@ class SparseCompiled:
         self, state: State, rows: Rows, lists: Lists, uniforms: npt.NDArray[np.float64], batch: int
     ) -> int:
         """Compare the proposals with the pending centres; return the distances computed."""
-        workspaces = self._dots
-        assert workspaces is not None
+        spaces = self._spaces
+        assert spaces is not None
 
         def task(start: int, stop: int) -> int:
-            with workspaces.one() as (dots, parts):
+            with spaces.one() as space:
                 pairs: int = kernels.evaluate(
                     rows, lists, state.proposals, state.metric.kernel_family, state.known, uniforms,
-                    batch, start, stop, dots, parts,
+                    batch, start, stop, space,
                 )  # fmt: skip
             return pairs
 
@@ -110,14 +122,14 @@ class SparseCompiled:
     def partial_refresh(self, state: State, threshold: float) -> int:
         """Compare rows of mass at least ``threshold`` with all centres; return the distances."""
         rows, masses, lists = self._rows(state), state.masses, self._seeds(state)
-        workspaces = self._dots
-        assert workspaces is not None
+        spaces = self._spaces
+        assert spaces is not None
 
         def task(start: int, stop: int) -> int:
-            with workspaces.one() as (dots, _):
+            with spaces.one() as space:
                 pairs: int = kernels.partial_refresh(
                     rows, masses, lists, state.metric.kernel_family, state.known, threshold, start,
-                    stop, dots,
+                    stop, space.dots,
                 )  # fmt: skip
             return pairs
 

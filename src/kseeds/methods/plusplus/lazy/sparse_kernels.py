@@ -6,11 +6,11 @@ A proposal meets all its pending centres at once, by the lists of `sparse_seeds`
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kseeds.distances.sparse_kernels import dot_with, from_dot, squared_distance
+from kseeds.distances.sparse_kernels import dot_with, from_dot
 from kseeds.methods.plusplus.lazy.sparse_seeds import NONE, Lists
 from kseeds.methods.plusplus.lazy.state import Proposals
 from kseeds.nearest.state import Rows
@@ -20,11 +20,19 @@ from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import refresh_block, sum_block
 
 PARTS = 48
-"""Parts that the entries of a proposal are sorted into, each of twice the worth of the one before."""
+"""Parts that the entries of a proposal are sorted into: by powers of two of what they are worth."""
 _FEW_STEPS = 4
 """Steps along lists, per entry of a proposal, that are taken without looking for shorter ways."""
-_LEFT_OUT = 0.6
+_LEFT_OUT = 0.5
 """Of the product that it would take, what the columns left out may have."""
+
+
+class Space(NamedTuple):
+    """A workspace: products with all seeds, parts of a proposal, a dense row of zeros."""
+
+    dots: Any
+    parts: Any
+    dense: Any
 
 
 @kernel
@@ -75,28 +83,31 @@ def _entries_in(seeds: Lists, column: int) -> int:
 
 
 @inlined
-def _walk(seeds: Lists, column: int, value: float, first: int, dots: Any) -> None:
-    """Add what a column contributes to the products with the seeds from ``first`` on."""
-    chunks, owners, chunk = seeds.chunks, seeds.owners, seeds.heads[column]
+def _walk(seeds: Lists, column: int, value: float, first: Any, dots: Any) -> None:
+    """Add what a column contributes to the products with the seeds from ``first`` on.
+
+    Seeds are unsigned: else every use of one would look whether it counts from the end.
+    """
+    chunks, owners, values, chunk = seeds.chunks, seeds.owners, seeds.values, seeds.heads[column]
     while chunk >= 0:
-        start, count = chunks[chunk, 0], chunks[chunk, 1]
+        start, stop = chunks[chunk, 0], chunks[chunk, 0] + chunks[chunk, 1]
         chunk = chunks[chunk, 3]
-        if owners[start] < first:  # so are all chunks before
-            chunk = NONE
-            while count > 0 and owners[start] < first:
-                start += 1
-                count -= 1
-        for q in range(start, start + count):
-            dots[owners[q] - first] += value * np.float64(seeds.values[q])
+        if owners[start] >= first:
+            for q in range(start, stop):
+                dots[owners[q]] += value * np.float64(values[q])
+            continue
+        chunk, q = NONE, stop - 1  # all chunks before it are older still
+        while owners[q] >= first:
+            dots[owners[q]] += value * np.float64(values[q])
+            q -= 1
 
 
 @kernel
 def dots_with_seeds(points: Any, i: int, seeds: Lists, first: int, last: int, dots: Any) -> None:
     """Write the scalar products of row i with the seeds ``first`` to ``last``."""
-    for s in range(last - first):
-        dots[s] = 0.0
+    dots[first:last] = 0.0
     for p in range(points.indptr[i], points.indptr[i + 1]):
-        _walk(seeds, points.indices[p], np.float64(points.data[p]), first, dots)
+        _walk(seeds, points.indices[p], np.float64(points.data[p]), np.uint32(first), dots)
 
 
 @kernel
@@ -132,13 +143,12 @@ def bounds_with_seeds(
     if left == 0.0:
         dots_with_seeds(points, i, seeds, first, last, dots)
         return 0.0
-    for s in range(last - first):
-        dots[s] = 0.0
+    dots[first:last] = 0.0
     for p in range(points.indptr[i], points.indptr[i + 1]):
         value = np.float64(points.data[p])
         length = _entries_in(seeds, points.indices[p])
         if _part_of(value * value, length, top, parts.shape[0]) >= cut:
-            _walk(seeds, points.indices[p], value, first, dots)
+            _walk(seeds, points.indices[p], value, np.uint32(first), dots)
     return math.sqrt(left)
 
 
@@ -173,42 +183,53 @@ def _is_beyond(
 @kernel
 def evaluate(
     rows: Rows, seeds: Lists, proposals: Proposals, family: Any, known: int, uniforms: Any,
-    batch: int, start: int, stop: int, dots: Any, parts: Any,
+    batch: int, start: int, stop: int, space: Space,
 ) -> int:  # fmt: skip
     """Compare the proposals ``start`` to ``stop`` with the ``known`` centres they have pending.
 
     A proposal stops after the first group of centres that holds a witness, as in `kernels`.
     Returns the distances computed: those of centres that products do not rule out.
     """
-    points, pairs = rows.points, 0
+    points, dots, pairs = rows.points, space.dots, 0
     for b in range(start, stop):
-        i = proposals.rows[b]
+        i, is_written = proposals.rows[b], False
         oldest = rows.n_compared[i]
         least, near, left = rows.squared[i], rows.labels[i], 0.0
         limit = uniforms[batch, 1, b] * np.float64(least)
         proposals.squared[b], proposals.labels[b] = least, near
         at = oldest
         if oldest < known and least >= limit:
-            left = bounds_with_seeds(points, i, seeds, oldest, known, limit, dots, parts)
+            left = bounds_with_seeds(points, i, seeds, oldest, known, limit, dots, space.parts)
         while at < known and not (least < limit):
             group = at - at % COLUMNS + COLUMNS
             last = group if group < known else known
             for s in range(at, last):
-                dot = dots[s - oldest]
+                dot = dots[s]
                 if _is_beyond(points, i, seeds, s, dot, left, limit):
                     continue
                 pairs += 1
                 if left > 0.0:
-                    distance = squared_distance(points, i, seeds.rows, s, family)
-                else:
-                    distance = from_dot(dot, points, i, seeds.rows, s, family)
+                    if not is_written:
+                        _write(points, i, 1.0, space.dense)
+                        is_written = True
+                    dot = dot_with(seeds.rows, s, space.dense)
+                distance = from_dot(dot, points, i, seeds.rows, s, family)
                 if distance < least:
                     least, near = distance, s
             at = last
         if least < limit:
             proposals.squared[b], proposals.labels[b] = least, near
         proposals.n_compared[b] = at
+        if is_written:
+            _write(points, i, 0.0, space.dense)
     return pairs
+
+
+@inlined
+def _write(points: Any, i: int, scale: float, dense: Any) -> None:
+    """Write row i, times 1 or 0, to a dense row."""
+    for p in range(points.indptr[i], points.indptr[i + 1]):
+        dense[points.indices[p]] = scale * np.float64(points.data[p])
 
 
 @kernel
@@ -236,10 +257,10 @@ def settle(
             dots_with_seeds(points, i, seeds, known, now, dots)
             for s in range(known, now):
                 n_compared[b] = s + 1
-                if _is_beyond(points, i, seeds, s, dots[s - known], 0.0, limit):
+                if _is_beyond(points, i, seeds, s, dots[s], 0.0, limit):
                     continue
                 pairs += 1
-                distance = from_dot(dots[s - known], points, i, seeds.rows, s, family)
+                distance = from_dot(dots[s], points, i, seeds.rows, s, family)
                 if distance < limit:
                     squared[b], proposals.labels[b] = distance, s
                     is_open = False
@@ -303,9 +324,9 @@ def partial_refresh(
             dots_with_seeds(points, i, seeds, oldest, known, dots)
             for s in range(oldest, known):
                 limit = np.float64(rows.squared[i])
-                if _is_beyond(points, i, seeds, s, dots[s - oldest], 0.0, limit):
+                if _is_beyond(points, i, seeds, s, dots[s], 0.0, limit):
                     continue
-                distance = from_dot(dots[s - oldest], points, i, seeds.rows, s, family)
+                distance = from_dot(dots[s], points, i, seeds.rows, s, family)
                 if distance < rows.squared[i]:
                     rows.squared[i], rows.labels[i] = distance, s
             rows.n_compared[i] = known

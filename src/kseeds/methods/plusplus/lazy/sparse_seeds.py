@@ -55,7 +55,7 @@ class SeedRows:
         self.lengths = np.zeros(wanted)
         self.heads: npt.NDArray[np.int32] | None = None
         self.chunks = np.empty((0, 4), dtype=np.int64)
-        self.owners, self.values = np.empty(0, dtype=np.int32), self.entries[:0]
+        self.owners, self.values = np.empty(0, dtype=np.uint32), self.entries[:0]
         self.used = np.zeros(2, dtype=np.int64)
 
     def __getitem__(self, which: Any) -> SparseRows:
