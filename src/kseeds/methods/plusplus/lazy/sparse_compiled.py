@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.sparse_kernels import SparseArrays
+from kseeds.distances.sparse_kernels import SparseArrays, find_norms
 from kseeds.distances.sparse_rows import SparseRows
 from kseeds.methods.plusplus.lazy import sparse_kernels as kernels
 from kseeds.methods.plusplus.lazy.forecast import Forecast
@@ -27,6 +27,7 @@ class SparseCompiled:
 
     def __init__(self, points: SparseRows, workers: Workers) -> None:
         self._points, self._workers = points, workers
+        find_norms(points, workers)
         self._arrays = SparseArrays.of(points)
         self._spaces: Reused[kernels.Space] | None = None
 
@@ -51,10 +52,10 @@ class SparseCompiled:
         """Compare every row with the first centre; make the tree of sums."""
         seeds: SeedRows = state.centers.rows
         seeds.make_lists()
+        # Without a word of `self`, whose points would else stay until garbage is collected.
+        wanted, n_columns = state.wanted, self._points.shape[1]
         self._spaces = Reused(
-            lambda: kernels.Space(
-                np.empty(state.wanted), np.empty(kernels.PARTS), np.zeros(self._points.shape[1])
-            )
+            lambda: kernels.Space(np.empty(wanted), np.empty(kernels.PARTS), np.zeros(n_columns))
         )
         rows, masses, lists = self._rows(state), state.masses, self._seeds(state)
         kernels.link(lists, state.known)
