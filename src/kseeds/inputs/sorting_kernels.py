@@ -65,16 +65,16 @@ def _into_buckets(
     ends[:buckets] = 0
     for p in range(low, high):
         ends[(np.uint64(columns[p]) * factor) >> shift] += np.uint32(1)
-    total, most = np.uint32(low - low), np.uint32(0)
+    total, most = np.uint32(0), np.uint32(0)
     for bucket in range(buckets):
         count = ends[bucket]
         ends[bucket] = total
         total += count
         most = max(most, count)
     for p in range(low, high):
-        bucket = (np.uint64(columns[p]) * factor) >> shift
-        place = np.uint64(low) + np.uint64(ends[bucket])
-        ends[bucket] += np.uint32(1)
+        which = (np.uint64(columns[p]) * factor) >> shift
+        place = np.uint64(low) + np.uint64(ends[which])
+        ends[which] += np.uint32(1)
         sorted_columns[place], sorted_values[place] = columns[p], values[p]
     return int(most)
 

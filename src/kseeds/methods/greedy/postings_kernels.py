@@ -173,12 +173,12 @@ def _end_below(rows: Any, start: int, stop: int, high: Any) -> int:
 def _add_lists(postings: Postings, count: int, last: int, lanes: int, space: Space) -> None:
     """Add what lists have to the products with the rows of a block, which ends at ``last``."""
     rows, values, dots = postings.rows, postings.values, space.dots
-    high, lanes = np.uint32(last), np.uint32(lanes)
+    high, mask = np.uint32(last), np.uint32(lanes)
     for place in range(count):
         start, value = space.cursors[place, 0], space.values[place]
         stop = _end_below(rows, start, space.cursors[place, 1], high)
         for q in range(start, stop):
-            dots[rows[q] & lanes] += np.float32(value * np.float64(values[q]))
+            dots[rows[q] & mask] += np.float32(value * np.float64(values[q]))
         space.cursors[place, 0] = stop
 
 
@@ -186,14 +186,14 @@ def _add_lists(postings: Postings, count: int, last: int, lanes: int, space: Spa
 def _multiply(postings: Postings, count: int, last: int, lanes: int, space: Space) -> None:
     """Write the products with the rows of a block, which ends at ``last``."""
     rows, values, exact = postings.rows, postings.values, space.exact
-    high, lanes = np.uint32(last), np.uint32(lanes)
+    high, mask = np.uint32(last), np.uint32(lanes)
     scale = postings.unit * postings.unit
     exact[:] = 0.0
     for place in range(count):
         start, value = space.cursors[place, 0], space.values[place]
         stop = _end_below(rows, start, space.cursors[place, 1], high)
         for q in range(start, stop):
-            exact[rows[q] & lanes] += value * np.float64(values[q])
+            exact[rows[q] & mask] += value * np.float64(values[q])
         space.cursors[place, 0] = stop
     for lane in range(exact.shape[0]):
         space.dots[lane] = scale * exact[lane]
