@@ -51,12 +51,15 @@ def assign(
     ([0, 0, 1], [0.0, 1.0, 1.0])
     """
     _say_what_is_dense(X, centers)
-    prepared, known = prepare_together(X, centers, metric, names=("X", "centers"))
+    threads = check_threads(n_threads)
+    prepared, known = prepare_together(
+        X, centers, metric, names=("X", "centers"), n_threads=threads
+    )
     if len(known) == 0:
         raise ValueError("centers is empty; pass at least one centre.")
     weights = check_weights(sample_weight, len(prepared.points))
     exact = exact_centers(prepared, known)
-    with Workers(check_threads(n_threads)) as workers:
+    with Workers(threads) as workers:
         return Assignment(*finish(prepared, weights, None, known, exact, workers))
 
 

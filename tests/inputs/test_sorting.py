@@ -37,8 +37,9 @@ def test_the_kernel_sorts_as_scipy(d, dtype):
     counts = rng.integers(0, min(d, 40) + 1, size=200)
     counts[[0, 7, -1]] = 0
     given = unsorted(rng, counts, d, dtype)
-    values, columns = sort_compiled(*given, d)
+    values, columns, is_done = sort_compiled(*given, d)
     wanted = by_scipy(*given, d)
+    assert is_done
     np.testing.assert_array_equal(values, wanted[0])
     np.testing.assert_array_equal(columns, wanted[1])
     assert values.dtype == dtype
@@ -49,17 +50,51 @@ def test_rows_longer_than_a_block_and_blocks_of_many_rows():
     rng = np.random.default_rng(0)
     counts = np.concatenate([[5, 100_000, 3], np.ones(40_000, dtype=int), [70_000]])
     given = unsorted(rng, counts, 300_000)
-    values, columns = sort_compiled(*given, 300_000)
+    values, columns, is_done = sort_compiled(*given, 300_000, 2)
+    assert is_done
     wanted = by_scipy(*given, 300_000)
     np.testing.assert_array_equal(values, wanted[0])
     np.testing.assert_array_equal(columns, wanted[1])
 
 
-def test_equal_columns_stay_in_the_order_they_are_in():
-    columns = np.array([3, 1, 3, 1, 3], dtype=np.int32)
-    values, places = sort_compiled(np.arange(5.0), columns, np.array([0, 5]), 4)
-    assert places.tolist() == [1, 1, 3, 3, 3]
-    assert values.tolist() == [1.0, 3.0, 0.0, 2.0, 4.0]
+@pytest.mark.parametrize("count", [13, 60, 3000])
+def test_columns_that_crowd_together_are_sorted_too(count):
+    rng = np.random.default_rng(count)
+    crowded = np.concatenate([rng.permutation(count), [MOST - 1, MOST - 2]]).astype(np.int32)
+    values = rng.normal(size=len(crowded))
+    pointers = np.array([0, len(crowded)])
+    found = sort_compiled(values, crowded, pointers, MOST)
+    wanted = by_scipy(values, crowded, pointers, MOST)
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+
+
+@pytest.mark.parametrize("count", [5, 40, 500])
+def test_equal_columns_are_told(count):
+    rng = np.random.default_rng(count)
+    columns = rng.permutation(count).astype(np.int32)
+    for place, is_strict in ((columns[0], False), (np.int32(count), True)):
+        given = np.append(columns, place)
+        found = sort_compiled(np.ones(count + 1), given, np.array([0, count + 1]), count + 1)
+        assert found[2] is is_strict
+        assert found[1].tolist() == sorted(given.tolist())
+
+
+def test_rows_in_order_are_told_from_others():
+    rng = np.random.default_rng(8)
+    counts = rng.integers(0, 300, size=1500)
+    entries, columns, pointers = unsorted(rng, counts, 5000)
+    columns = by_scipy(entries, columns, pointers, 5000)[1]
+    assert len(columns) > 3 * sorting._LOOKED_AT
+    assert is_sorted(columns, pointers)
+    inner = np.setdiff1d(np.arange(1, len(columns)), pointers)
+    for place in [inner[0], inner[-1], *(x * sorting._LOOKED_AT for x in (1, 2)), *inner[::9973]]:
+        if place in pointers:
+            continue
+        for wrong in (columns[place - 1], columns[place - 1] - 1):
+            changed = columns.copy()
+            changed[place] = wrong
+            assert not is_sorted(changed, pointers), place
 
 
 @pytest.mark.parametrize("twice", [False, True])

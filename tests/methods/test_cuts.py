@@ -41,6 +41,17 @@ def test_every_cut_finds_the_seeds_of_naive(cut, kind, monkeypatch):
     assert seeds(X, algorithm="fast", strategy="scan") == seeds(X, algorithm="naive")
 
 
+@pytest.mark.parametrize("kind", ["counts", "topics"])
+@pytest.mark.parametrize("cut", [0, 2, N_CUTS - 1])
+@pytest.mark.parametrize("rows", [64, 256])
+def test_blocks_of_rows_and_candidates_that_are_compared_again(rows, cut, kind, monkeypatch):
+    monkeypatch.setattr(cuts.Choice, "of_step", lambda self, n: np.full(n, cut))
+    monkeypatch.setattr(postings, "_ROWS", rows)
+    monkeypatch.setattr(postings, "_KEPT", N)  # room for 64 rows, which the first steps exceed
+    X = text(kind)
+    assert seeds(X, algorithm="fast", strategy="scan") == seeds(X, algorithm="naive")
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "angular"])
 def test_cuts_change_as_seeds_are_found(metric, dtype):

@@ -113,7 +113,7 @@ def test_no_tier_strategy_or_thread_shows(metric, dtype):
         ),
     ]
     for function, settings in groups:
-        seen = set()
+        seen, works = set(), set()
         for options in settings:
             for threads in (1, 2, 5):
                 found = function(
@@ -121,8 +121,10 @@ def test_no_tier_strategy_or_thread_shows(metric, dtype):
                     **options,
                 )  # fmt: skip
                 work = found.work.distances if function is kmeans_plusplus else 0
-                seen.add(str((results(found), work)))
+                seen.add(str(results(found)))
+                works.add((str(options), work))
         assert len(seen) == 1, function
+        assert len(works) == len(settings), "threads change no counts"
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -139,7 +139,9 @@ def kmeans(
     shown = progress_for(progress)
     is_drawn = isinstance(start, str)
     rows = None if is_drawn else getattr(start, "centers", start)
-    prepared, given = prepare_together(X, rows, known, names=("X", "init"), same_units=True)
+    prepared, given = prepare_together(
+        X, rows, known, names=("X", "init"), same_units=True, n_threads=threads
+    )
     n = len(prepared.points)
     check_enough(k, n, n)
     if not is_drawn:

@@ -27,6 +27,8 @@ from kseeds.runtime.aligned import read_only
 from kseeds.runtime.memmap import contiguous
 
 _BLOCK_BYTES = 1 << 20
+_ONE_THREAD = 8192
+"""Values whose product BLAS computes on one thread: others go on spinning when it has returned."""
 _OTHER_UNITS = {np.dtype(np.float32): 2.0**-60, np.dtype(np.float64): 2.0**-500}
 
 
@@ -79,6 +81,7 @@ def prepare_together(
     names: tuple[str, str],
     check_values: bool = True,
     same_units: bool = False,
+    n_threads: int = 1,
 ) -> tuple[Prepared, Points]:
     """Check two sets of rows and prepare both with one scale, so that they can be compared.
 
@@ -88,7 +91,7 @@ def prepare_together(
     ``X`` that they must be in other units.
     """
     known = check_metric(metric)
-    values = _rows(X, known, names[0])
+    values = _rows(X, known, names[0], n_threads)
     more = values[:0]
     largest = 0.0
     if others is not None:
@@ -108,11 +111,11 @@ def prepare_together(
     return prepared, _ready(known, more, factor)
 
 
-def _rows(X: Any, metric: str | Dissimilarity, name: str) -> Points:
+def _rows(X: Any, metric: str | Dissimilarity, name: str, n_threads: int) -> Points:
     """Return data as rows of floats, sparse if it is."""
     if is_sparse_data(X):
         check_sparse_metric(metric, name)
-        return sparse_rows(X, name)
+        return sparse_rows(X, name, n_threads=n_threads)
     values = two_dimensional(to_array(X, name), name)
     return contiguous(values, float_dtype(values.dtype))
 
@@ -205,7 +208,10 @@ def check_values(
 
 def _largest_finite(values: Points, name: str, source: Any = None) -> float:
     """Return the largest absolute value; reject NaN and infinity."""
-    largest = _largest(values.entries[:, None] if is_sparse(values) else values)
+    if is_sparse(values):
+        largest = _largest(values.entries[:, None], _ONE_THREAD)
+    else:
+        largest = _largest(values)
     if math.isnan(largest):
         if is_sparse(values):
             raise not_finite_entry(values, name)
@@ -213,13 +219,13 @@ def _largest_finite(values: Points, name: str, source: Any = None) -> float:
     return largest
 
 
-def _largest(values: FloatArray) -> float:
+def _largest(values: FloatArray, together: int = _BLOCK_BYTES) -> float:
     """Return the largest absolute value, or NaN if a value is not finite.
 
     If the root mean square shows that the values need no scaling, it is returned in place of the
-    largest value, because it takes less time.
+    largest value, because it takes less time; so many values are multiplied together.
     """
-    typical = _typical(values)
+    typical = _typical(values, together)
     if typical is not None:
         return typical
     rows = max(1, _BLOCK_BYTES // (values.shape[1] * values.itemsize))
@@ -234,7 +240,7 @@ def _largest(values: FloatArray) -> float:
     return largest
 
 
-def _typical(values: FloatArray) -> float | None:
+def _typical(values: FloatArray, together: int) -> float | None:
     """Return the root mean square, if it shows that all values are finite and need no scaling.
 
     A scalar product runs at the speed of memory. A NaN or an infinity among the values makes the
@@ -243,8 +249,8 @@ def _typical(values: FloatArray) -> float | None:
     flat = values.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         total = sum(
-            float(np.dot(flat[lo : lo + _BLOCK_BYTES], flat[lo : lo + _BLOCK_BYTES]))
-            for lo in range(0, len(flat), _BLOCK_BYTES)
+            float(np.dot(flat[lo : lo + together], flat[lo : lo + together]))
+            for lo in range(0, len(flat), together)
         )
     if not (math.isfinite(total) and total > 0.0):
         return None

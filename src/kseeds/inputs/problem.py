@@ -91,7 +91,7 @@ def prepare_problem(
     else:
         prepared, initial = prepare_together(
             X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
-            same_units=True,
+            same_units=True, n_threads=threads,
         )  # fmt: skip
     n = len(prepared.points)
     check_enough(k, n, n)

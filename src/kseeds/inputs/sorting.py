@@ -13,10 +13,13 @@ import numpy.typing as npt
 
 from kseeds.distances.sparse_rows import SparseRows
 from kseeds.runtime import compile_policy
+from kseeds.runtime.threads import Workers
 
 _ENTRIES = 1 << 15
-"""Entries sorted together: with their workspaces they stay in cache."""
-_PLAIN_NS, _COMPILED_NS = 24.0, 9.0
+"""Entries that a call of the kernel sorts."""
+_LOOKED_AT = 1 << 16
+"""Entries looked at together, to see whether they are in order."""
+_PLAIN_NS, _COMPILED_NS = 24.0, 6.0
 """What SciPy takes for an entry, and the kernel."""
 
 Sorted = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
@@ -27,6 +30,7 @@ def sorted_rows(
     columns: npt.NDArray[np.int32],
     pointers: npt.NDArray[np.int64],
     n_columns: int,
+    n_threads: int = 1,
 ) -> Sorted:
     """Return entries, columns and pointers of rows in order; entries of the same place are summed.
 
@@ -35,8 +39,10 @@ def sorted_rows(
     dtype, seconds = entries.dtype, 1e-9 * len(entries)
     if compile_policy.pays("sparse_sorting", dtype, _PLAIN_NS * seconds, _COMPILED_NS * seconds):
         with compile_policy.using("sparse_sorting", dtype):
-            values, places = sort_compiled(entries, columns, pointers, n_columns)
-        if is_sorted(places, pointers):
+            values, places, is_done = sort_compiled(
+                entries, columns, pointers, n_columns, n_threads
+            )
+        if is_done:
             return values, places, pointers
         # Entries of the same place: their sum depends on their order, which is left to SciPy.
     from scipy import sparse  # whoever has sparse data has it imported already
@@ -51,14 +57,20 @@ def sorted_rows(
 
 
 def is_sorted(columns: npt.NDArray[Any], pointers: npt.NDArray[Any]) -> bool:
-    """Tell whether the columns of every row grow, none of them twice."""
-    falls = columns[1:] <= columns[:-1]
-    if not falls.any():
-        return True
-    starts = pointers[1:-1]
-    starts = starts[(starts > 0) & (starts < len(columns))]
-    falls[starts - 1] = False  # from one row to the next
-    return not falls.any()
+    """Tell whether the columns of every row grow, none of them twice.
+
+    Of entries in no order the first few tell.
+    """
+    for low in range(0, len(columns), _LOOKED_AT):
+        part = columns[low : low + _LOOKED_AT + 1]
+        falls = part[1:] <= part[:-1]
+        if not falls.any():
+            continue
+        first, last = np.searchsorted(pointers, [low + 1, low + len(part)])
+        falls[pointers[first:last] - low - 1] = False  # from one row to the next
+        if falls.any():
+            return False
+    return True
 
 
 def sort_compiled(
@@ -66,8 +78,11 @@ def sort_compiled(
     columns: npt.NDArray[np.int32],
     pointers: npt.NDArray[np.int64],
     n_columns: int,
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """Return entries and columns in order, none of them summed, by the compiled kernel.
+    n_threads: int = 1,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32], bool]:
+    """Return entries and columns in order, by the compiled kernel; tell whether all is done.
+
+    It is not if a column is in a row twice; those are not summed.
 
     Examples
     --------
@@ -75,29 +90,22 @@ def sort_compiled(
     >>> from kseeds.inputs.sorting import sort_compiled
     >>> columns = np.array([5, 0, 4], dtype=np.int32)
     >>> sort_compiled(np.array([1.0, 2.0, 3.0]), columns, np.array([0, 2, 3]), 6)
-    (array([2., 1., 3.]), array([0, 5, 4], dtype=int32))
+    (array([2., 1., 3.]), array([0, 5, 4], dtype=int32), True)
     """
     from kseeds.inputs import sorting_kernels as kernels
 
     rows = SparseRows(entries, columns, pointers, n_columns)
     blocks = rows.blocks(_ENTRIES)
-    most = max((int(pointers[stop] - pointers[start]) for start, stop in blocks), default=0)
-    most = max([most, *(stop - start for start, stop in blocks)])
-
-    def workspace() -> kernels.Entries:
-        return kernels.Entries(
-            np.empty(most, dtype=np.uint32),
-            np.empty(most, dtype=np.uint32),
-            np.empty(most, dtype=entries.dtype),
-        )
-
-    here, there, ends = workspace(), workspace(), np.empty(1 << kernels.DIGIT, dtype=np.uint32)
-    digits = -(-max(1, (n_columns - 1).bit_length()) // kernels.DIGIT)
     places, values = np.empty_like(rows.indices), np.empty_like(entries)
-    for start, stop in blocks:
-        mine = slice(pointers[start], pointers[stop])
-        kernels.sort_block(
-            rows.indices.view(np.uint32), rows.data, rows.indptr, start, stop, digits, ends, here,
-            there, places[mine], values[mine],
-        )  # fmt: skip
-    return values, places
+
+    def task(first: int, last: int) -> bool:
+        ends, is_strict = np.empty(kernels.MOST_BUCKETS, dtype=np.uint32), True
+        for start, stop in blocks[first:last]:
+            is_strict &= kernels.sort_rows(
+                rows.indices.view(np.uint32), rows.data, rows.indptr, start, stop, n_columns, ends,
+                places.view(np.uint32), values,
+            )  # fmt: skip
+        return is_strict
+
+    with Workers(n_threads) as workers:
+        return values, places, all(workers.over_blocks(task, len(blocks), 4))

@@ -2,74 +2,92 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kseeds.runtime.compiler import inlined, kernel
 
-DIGIT = 11
-"""Bits of a digit of columns."""
-_MASK = np.uint32((1 << DIGIT) - 1)
-
-
-class Entries(NamedTuple):
-    """Columns, rows and values of some entries."""
-
-    columns: Any
-    rows: Any
-    values: Any
-
-
-@inlined
-def _count(columns: Any, start: int, stop: int, shift: Any, ends: Any) -> None:
-    """Write where the entries of each digit begin, if they stand one after the other."""
-    ends[:] = 0
-    for p in range(start, stop):
-        ends[(columns[p] >> shift) & _MASK] += np.uint32(1)
-    total = np.uint32(0)
-    for value in range(ends.shape[0]):
-        count = ends[value]
-        ends[value] = total
-        total += count
+MOST_BUCKETS = 2048
+_SHORT = 12
+"""Entries of a row that are not sorted into buckets first."""
+_CROWDED = 24
+"""Entries of a bucket from which on moving them one by one takes too long."""
+_GAPS = 2.25
+"""How much smaller each gap is than the one before it, where it does."""
 
 
 @kernel
-def sort_block(
-    columns: Any, values: Any, pointers: Any, start: int, stop: int, digits: int, ends: Any,
-    here: Entries, there: Entries, sorted_columns: Any, sorted_values: Any,
-) -> None:  # fmt: skip
-    """Sort rows ``start`` to ``stop`` by column, entries of the same column as they come.
+def sort_rows(
+    columns: Any, values: Any, pointers: Any, start: int, stop: int, n_columns: int, ends: Any,
+    sorted_columns: Any, sorted_values: Any,
+) -> bool:  # fmt: skip
+    """Sort rows ``start`` to ``stop`` by column; tell whether no column is in a row twice.
 
-    Digit by digit, the last first, and by row in the end, which is where they were: each time
-    entries go where those of their digit are, in the order they are in. ``here`` and ``there`` are
-    workspaces for all their entries, and ``ends`` for a place for each digit. All places are
-    unsigned: else every use of one would look whether it counts from the end.
+    Entries of a row go into buckets, more than they are, each of as many columns; then
+    there is little to do but to move some past their neighbours. ``ends`` is a workspace for the
+    buckets.
     """
-    low = pointers[start]
-    count = pointers[stop] - low
-    _count(columns, low, pointers[stop], np.uint32(0), ends)
+    is_strict = True
     for i in range(start, stop):
-        for p in range(pointers[i], pointers[i + 1]):
-            which = columns[p] & _MASK
-            place = ends[which]
-            ends[which] = place + np.uint32(1)
-            here.columns[place], here.values[place] = columns[p], values[p]
-            here.rows[place] = i - start
-    for digit in range(1, digits):
-        shift = np.uint32(digit * DIGIT)
-        _count(here.columns, 0, count, shift, ends)
-        for at in range(count):
-            which = (here.columns[at] >> shift) & _MASK
-            place = ends[which]
-            ends[which] = place + np.uint32(1)
-            there.columns[place], there.rows[place] = here.columns[at], here.rows[at]
-            there.values[place] = here.values[at]
-        here, there = there, here
-    for i in range(start, stop):
-        there.rows[i - start] = pointers[i] - low
-    for at in range(count):
-        row = here.rows[at]
-        place = there.rows[row]
-        there.rows[row] = place + np.uint32(1)
-        sorted_columns[place], sorted_values[place] = here.columns[at], here.values[at]
+        low, high = pointers[i], pointers[i + 1]
+        crowd = high - low
+        if crowd <= _SHORT:
+            for p in range(low, high):
+                sorted_columns[p], sorted_values[p] = columns[p], values[p]
+        else:
+            crowd = _into_buckets(
+                columns, values, low, high, n_columns, ends, sorted_columns, sorted_values
+            )
+        gap = 1
+        if crowd > _CROWDED:
+            gap = (high - low) // 2
+        while gap >= 1:
+            _move(sorted_columns, sorted_values, low, high, gap)
+            gap = 0 if gap == 1 else max(1, int(gap / _GAPS))
+        for p in range(low + 1, high):
+            is_strict &= sorted_columns[p] != sorted_columns[p - 1]
+    return is_strict
+
+
+@inlined
+def _into_buckets(
+    columns: Any, values: Any, low: int, high: int, n_columns: int, ends: Any, sorted_columns: Any,
+    sorted_values: Any,
+) -> int:  # fmt: skip
+    """Write the entries of a row bucket after bucket; return how many the fullest one has."""
+    buckets = 16
+    while buckets < 2 * (high - low) and buckets < ends.shape[0]:
+        buckets *= 2
+    # Column j has the bucket j·buckets/n_columns, without a division; it grows with j.
+    factor = np.uint64((buckets << 32) // n_columns)
+    shift = np.uint64(32)
+    ends[:buckets] = 0
+    for p in range(low, high):
+        ends[(np.uint64(columns[p]) * factor) >> shift] += np.uint32(1)
+    total, most = np.uint32(0), np.uint32(0)
+    for bucket in range(buckets):
+        count = ends[bucket]
+        ends[bucket] = total
+        total += count
+        most = max(most, count)
+    for p in range(low, high):
+        which = (np.uint64(columns[p]) * factor) >> shift
+        place = np.uint64(low) + np.uint64(ends[which])
+        ends[which] += np.uint32(1)
+        sorted_columns[place], sorted_values[place] = columns[p], values[p]
+    return int(most)
+
+
+@inlined
+def _move(columns: Any, values: Any, low: int, high: int, gap: int) -> None:
+    """Move entries forward by ``gap`` while they are out of order with those they pass."""
+    for p in range(low + gap, high):
+        column = columns[p]
+        if columns[p - gap] <= column:
+            continue
+        value, place = values[p], p
+        while place >= low + gap and columns[place - gap] > column:
+            columns[place], values[place] = columns[place - gap], values[place - gap]
+            place -= gap
+        columns[place], values[place] = column, value

@@ -33,7 +33,9 @@ def is_sparse_data(data: Any) -> bool:
     return is_sparse_frame(data)
 
 
-def sparse_rows(data: Any, name: str, *, allow_empty: bool = False) -> SparseRows:
+def sparse_rows(
+    data: Any, name: str, *, allow_empty: bool = False, n_threads: int = 1
+) -> SparseRows:
     """Return sparse data as rows; ``data`` itself is left as it is."""
     matrix = data.sparse.to_coo() if is_sparse_frame(data) else data
     if matrix.ndim != 2:
@@ -55,7 +57,7 @@ def sparse_rows(data: Any, name: str, *, allow_empty: bool = False) -> SparseRow
     entries = numeric(entries, name)
     entries = np.ascontiguousarray(entries, dtype=float_dtype(entries.dtype))
     if not is_sorted(columns, pointers):
-        entries, columns, pointers = sorted_rows(entries, columns, pointers, d)
+        entries, columns, pointers = sorted_rows(entries, columns, pointers, d, n_threads)
         if matrix.dtype == np.bool_:  # twice true is true
             entries = (entries != 0).astype(entries.dtype)
     return SparseRows(entries, columns, pointers, d).without_zeros()

@@ -36,7 +36,11 @@ _CROWDED, _MOST_CROWDED = 1 / 6, 128
 a cut leaves it out, and how many such columns there may be."""
 _PAYS = 2.0
 """Entries of such columns that a candidate meets, per row, from which on that pays."""
-_PRODUCT_ROWS = 8192
+_PRODUCT_ROWS = 32_768
+_ROWS = 32_768
+"""Rows whose products are made together, at most: a power of two."""
+_KEPT = 16
+"""A candidate that would be nearer to more than one in so many rows is compared again."""
 _TOGETHER = 4
 """Candidates of one task."""
 
@@ -53,23 +57,30 @@ class PostingRows(OneByOne):
         self._arrays = SparseArrays.of(points)
         n_groups = cuts.number_of_groups(points.per_row)
         self._postings, crowded = _by_column(points, self._arrays, n_groups)
-        padded = -(-len(points) // COLUMNS) * COLUMNS
-        self._columns = self._dense_columns(crowded, padded)
+        rows = min(_ROWS, -(-len(points) // COLUMNS) * COLUMNS)
+        n_blocks = -(-len(points) // rows)
+        self._columns = self._dense_columns(crowded, n_blocks * rows)
         self._choice = cuts.Choice(n_groups)
-        levels, norms = aligned(padded, np.float32), aligned((n_groups, padded), np.float32)
+        self._kept: kernels.Kept | None = None
+        levels = aligned((n_blocks, rows), np.float32)
+        norms = aligned((n_blocks * n_groups, rows), np.float32)
         levels[:], norms[:] = np.inf, 0.0
         kernels.group_norms(self._arrays, self._postings, np.empty(n_groups), norms)
         most = int(np.diff(points.indptr).max())
         error = 4.0 * (most + n_groups + 16) * float(np.finfo(np.float32).eps)
-        self._bounds = kernels.Bounds(levels, error, norms)
+        self._bounds = kernels.Bounds(levels, error, norms, _ROWS - 1)
         self._spaces = Reused(
             lambda: kernels.Space(
-                np.empty(len(points)),
+                np.empty(rows),
+                aligned(rows, np.float32),
                 np.zeros(points.shape[1]),
                 np.empty(len(points), dtype=np.int32),
+                np.empty(len(points)),
                 np.empty(len(points), dtype=points.dtype),
                 np.empty(n_groups, dtype=np.int32),
                 np.empty(n_groups, dtype=np.float32),
+                np.empty((most, 2), dtype=np.int64),
+                np.empty(most),
             )
         )
 
@@ -86,10 +97,9 @@ class PostingRows(OneByOne):
     def _dense_products(self, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Return what dense columns contribute to the products of candidates with all rows."""
         width = self._columns.shape[1]
-        products = aligned((len(candidates), width), np.float32)
         if len(self._columns) == 0:
-            products[:] = 0.0
-            return products
+            return np.empty((len(candidates), 0), dtype=np.float32)
+        products = aligned((len(candidates), width), np.float32)
         factors = np.ascontiguousarray(self._columns[:, candidates].T)
 
         def task(start: int, stop: int) -> None:
@@ -133,12 +143,13 @@ class PostingRows(OneByOne):
         sizes = self._choice.sizes[chosen]
         products = self._dense_products(rows)
         gains, costs = np.empty((2, len(rows)))
+        kept = self._room_for(len(rows))
 
         def task(start: int, stop: int) -> None:
             with self._spaces.one() as space:
                 kernels.gains(
                     self._arrays, self._postings, self._bounds, rows, sizes, products, squared,
-                    self._weights, family, start, stop, space, gains, costs,
+                    self._weights, family, start, stop, space, kept, gains, costs,
                 )  # fmt: skip
 
         self._workers.over_blocks(task, len(rows), _TOGETHER)
@@ -148,9 +159,21 @@ class PostingRows(OneByOne):
             kernels.take(
                 self._arrays, self._postings, self._bounds, candidates[at], sizes[at], products[at],
                 squared, self.nearest.labels, self.nearest.n_compared, self._masses, family, space,
+                kept, at,
             )  # fmt: skip
         self.nearest.n_compared += 1
         return candidates[at], len(candidates) * len(self._points)
+
+    def _room_for(self, n_candidates: int) -> kernels.Kept:
+        """Return room for the rows that so many candidates would be nearer to."""
+        if self._kept is None or len(self._kept.counts) < n_candidates:
+            shape = (n_candidates, max(COLUMNS, len(self._points) // _KEPT))
+            self._kept = kernels.Kept(
+                np.empty(n_candidates, dtype=np.int64),
+                np.empty(shape, dtype=np.int32),
+                np.empty(shape, dtype=self._points.dtype),
+            )
+        return self._kept
 
 
 def _by_column(

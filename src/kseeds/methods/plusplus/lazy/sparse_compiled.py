@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.sparse_kernels import SparseArrays
+from kseeds.distances.sparse_kernels import SparseArrays, find_norms
 from kseeds.distances.sparse_rows import SparseRows
 from kseeds.methods.plusplus.lazy import sparse_kernels as kernels
 from kseeds.methods.plusplus.lazy.forecast import Forecast
@@ -27,8 +27,9 @@ class SparseCompiled:
 
     def __init__(self, points: SparseRows, workers: Workers) -> None:
         self._points, self._workers = points, workers
+        find_norms(points, workers)
         self._arrays = SparseArrays.of(points)
-        self._dots: Reused[npt.NDArray[np.float64]] | None = None
+        self._spaces: Reused[kernels.Space] | None = None
 
     def _rows(self, state: State) -> Rows:
         return state.rows._replace(points=self._arrays)
@@ -38,18 +39,9 @@ class SparseCompiled:
         seeds: SeedRows = state.centers.rows
         rows = SparseArrays(seeds.entries, seeds.columns, seeds.pointers, seeds.norms)
         return Lists(
-            rows, seeds.owners, seeds.following, seeds.heads, seeds.copies, seeds.copied_owners,
-            seeds.bounds, state.centers.indices,
+            rows, seeds.lengths, seeds.heads, seeds.chunks, seeds.owners, seeds.values, seeds.used,
+            state.centers.indices,
         )  # fmt: skip
-
-    def _copy_lists(self, state: State) -> None:
-        seeds: SeedRows = state.centers.rows
-        if seeds.copying_is_due(state.known):
-            used = int(seeds.pointers[state.known])
-            seeds.copies = np.empty(used, dtype=seeds.entries.dtype)
-            seeds.copied_owners = np.empty(used, dtype=np.int32)
-            kernels.copy_lists(self._seeds(state), state.known)
-            seeds.n_copied = state.known
 
     def _block_rows(self, steps_per_row: float) -> int:
         """Return rows a task: whole blocks, and so few that none takes long."""
@@ -59,9 +51,14 @@ class SparseCompiled:
     def first_pass(self, state: State) -> None:
         """Compare every row with the first centre; make the tree of sums."""
         seeds: SeedRows = state.centers.rows
-        seeds.link(state.known)
-        self._dots = Reused(lambda: np.empty(state.wanted))
+        seeds.make_lists()
+        # Without a word of `self`, whose points would else stay until garbage is collected.
+        wanted, n_columns = state.wanted, self._points.shape[1]
+        self._spaces = Reused(
+            lambda: kernels.Space(np.empty(wanted), np.empty(kernels.PARTS), np.zeros(n_columns))
+        )
         rows, masses, lists = self._rows(state), state.masses, self._seeds(state)
+        kernels.link(lists, state.known)
         first, dense = seeds[0], np.zeros(self._points.shape[1])
         dense[first.columns] = first.entries
 
@@ -82,13 +79,20 @@ class SparseCompiled:
             draw_rows(masses, uniforms, batch, state.proposals.targets, state.proposals.rows)
             needed = kernels.entries_of(self._arrays, state.proposals.rows)
             seeds.reserve(int(seeds.pointers[state.known] + needed))
-            self._copy_lists(state)
             lists = self._seeds(state)
             pairs = self._evaluate(state, rows, lists, uniforms, batch)
-            assert self._dots is not None
-            with self._dots.one() as dots:
+            assert self._spaces is not None
+            with self._spaces.one() as space:
                 settled, accepted, more, wasted = kernels.settle(
-                    rows, masses, lists, state.proposals, family, state.known, uniforms, batch, dots
+                    rows,
+                    masses,
+                    lists,
+                    state.proposals,
+                    family,
+                    state.known,
+                    uniforms,
+                    batch,
+                    space.dots,
                 )
             cost = (settled - accepted) * forecast.proposal + wasted * forecast.pair
             state.known += int(accepted)
@@ -101,14 +105,14 @@ class SparseCompiled:
         self, state: State, rows: Rows, lists: Lists, uniforms: npt.NDArray[np.float64], batch: int
     ) -> int:
         """Compare the proposals with the pending centres; return the distances computed."""
-        workspaces = self._dots
-        assert workspaces is not None
+        spaces = self._spaces
+        assert spaces is not None
 
         def task(start: int, stop: int) -> int:
-            with workspaces.one() as dots:
+            with spaces.one() as space:
                 pairs: int = kernels.evaluate(
-                    rows, lists, state.proposals, state.metric.kernel_family,
-                    state.centers.rows.n_copied, state.known, uniforms, batch, start, stop, dots,
+                    rows, lists, state.proposals, state.metric.kernel_family, state.known, uniforms,
+                    batch, start, stop, space,
                 )  # fmt: skip
             return pairs
 
@@ -119,14 +123,14 @@ class SparseCompiled:
     def partial_refresh(self, state: State, threshold: float) -> int:
         """Compare rows of mass at least ``threshold`` with all centres; return the distances."""
         rows, masses, lists = self._rows(state), state.masses, self._seeds(state)
-        workspaces = self._dots
-        assert workspaces is not None
+        spaces = self._spaces
+        assert spaces is not None
 
         def task(start: int, stop: int) -> int:
-            with workspaces.one() as dots:
+            with spaces.one() as space:
                 pairs: int = kernels.partial_refresh(
-                    rows, masses, lists, state.metric.kernel_family, state.centers.rows.n_copied,
-                    state.known, threshold, start, stop, dots,
+                    rows, masses, lists, state.metric.kernel_family, state.known, threshold, start,
+                    stop, space.dots,
                 )  # fmt: skip
             return pairs
 

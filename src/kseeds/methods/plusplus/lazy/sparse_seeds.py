@@ -1,9 +1,9 @@
 """The seeds of sparse data as they are found: rows, and lists of what is in each column.
 
 The list of a column leads from its newest entry to its oldest, so that a row meets all seeds it was
-not compared with by walking the lists of its own columns, each up to the seeds it has met. Links
-lead all over the memory; so now and then all lists are copied one after the other, and links are
-followed for the newest seeds only.
+not compared with by walking the lists of its own columns, each up to the seeds it has met. A list
+is a chain of *chunks*, each of twice the room of the one before it: one entry, then two, then four.
+So entries of a list stand beside each other, and none is ever moved.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ import numpy.typing as npt
 
 from kseeds.distances.sparse_rows import SparseRows
 
-_NONE = -1
-_FEW = 256
-"""Seeds whose lists are in the cache anyway."""
+NONE = -1
+"""In place of a chunk: the list ends."""
 
 
 class Lists(NamedTuple):
     """Seeds as kernels take them.
 
-    The entries of ``rows`` are linked by column: ``heads`` has the newest entry of each column,
-    ``following`` the next older one of each entry, -1 for none; ``owners`` has the seed of
-    each entry. ``copies`` and ``copied_owners`` have the entries of the seeds up to some number,
-    those of column j from ``bounds[j, 0]`` to ``bounds[j, 1]``, the newest first. ``indices`` are
-    the rows that became seeds; initial centres have no entry there.
+    ``heads`` has the newest chunk of each column, or `NONE`. A row of ``chunks`` says where
+    the chunk begins, how many entries it has, how many it has room for, and which chunk was
+    before it. ``owners`` and ``values`` have the seeds and the values of entries, the oldest of a
+    chunk first. ``used`` are the entries and the chunks in use. ``lengths`` are the norms of seeds,
+    not squared, and ``indices`` the rows that became seeds; initial centres have no entry there.
     """
 
     rows: Any
-    owners: Any
-    following: Any
+    lengths: Any
     heads: Any
-    copies: Any
-    copied_owners: Any
-    bounds: Any
+    chunks: Any
+    owners: Any
+    values: Any
+    used: Any
     indices: Any
 
 
@@ -53,11 +52,11 @@ class SeedRows:
         self.columns = np.empty(room, dtype=np.int32)
         self.pointers = np.zeros(wanted + 1, dtype=np.int64)
         self.norms = np.zeros(wanted)
-        self.owners = self.following = np.empty(0, dtype=np.int64)
-        self.heads: npt.NDArray[np.int64] | None = None
-        self.copies, self.copied_owners = self.entries[:0], np.empty(0, dtype=np.int32)
-        self.bounds = np.empty((0, 2), dtype=np.int64)
-        self.n_copied = 0
+        self.lengths = np.zeros(wanted)
+        self.heads: npt.NDArray[np.int32] | None = None
+        self.chunks = np.empty((0, 4), dtype=np.int64)
+        self.owners, self.values = np.empty(0, dtype=np.uint32), self.entries[:0]
+        self.used = np.zeros(2, dtype=np.int64)
 
     def __getitem__(self, which: Any) -> SparseRows:
         if not isinstance(which, slice):
@@ -75,6 +74,7 @@ class SeedRows:
         self.reserve(stop)
         self.entries[start:stop], self.columns[start:stop] = row.entries, row.columns
         self.pointers[number + 1], self.norms[number] = stop, row.norms[0]
+        self.lengths[number] = np.sqrt(row.norms[0])
 
     def reserve(self, entries: int) -> None:
         """Make room for so many entries in all."""
@@ -82,30 +82,27 @@ class SeedRows:
         if entries <= room:
             return
         more = max(entries, 2 * room)
-        for name in ("entries", "columns", "owners", "following"):
-            old = getattr(self, name)
-            if len(old):
-                new = np.empty(more, dtype=old.dtype)
-                new[:room] = old
-                setattr(self, name, new)
-
-    def link(self, known: int) -> None:
-        """Make the lists of the rows known so far, if there are none yet."""
+        self.entries, self.columns = _longer(self.entries, more), _longer(self.columns, more)
         if self.heads is not None:
-            return
-        self.heads = np.full(self.shape[1], _NONE, dtype=np.int64)
-        self.owners = np.empty(len(self.entries), dtype=np.int32)
-        self.following = np.empty(len(self.entries), dtype=np.int64)
-        self.bounds = np.zeros((self.shape[1], 2), dtype=np.int64)
-        for number in range(known):
-            mine = slice(int(self.pointers[number]), int(self.pointers[number + 1]))
-            columns = self.columns[mine]
-            self.owners[mine], self.following[mine] = number, self.heads[columns]
-            self.heads[columns] = np.arange(mine.start, mine.stop)
+            self._make_room()
 
-    def copying_is_due(self, known: int) -> bool:
-        """Tell whether so many seeds were added since lists were copied that it pays again.
+    def make_lists(self) -> None:
+        """Make lists without entries."""
+        self.heads = np.full(self.shape[1], NONE, dtype=np.int32)
+        self._make_room()
 
-        All the copies together cost three times the last one.
+    def _make_room(self) -> None:
+        """Make room in the lists for all entries there is room for in rows.
+
+        A list has room for less than twice its entries.
         """
-        return known >= _FEW and 2 * known >= 3 * self.n_copied
+        room = len(self.entries)
+        self.chunks = _longer(self.chunks, room)
+        self.owners, self.values = _longer(self.owners, 2 * room), _longer(self.values, 2 * room)
+
+
+def _longer(array: npt.NDArray[Any], room: int) -> npt.NDArray[Any]:
+    """Return a copy with room for more."""
+    new = np.empty((room, *array.shape[1:]), dtype=array.dtype)
+    new[: len(array)] = array
+    return new
