@@ -102,6 +102,13 @@ class Sums(NamedTuple):
 
 
 @inlined
+def tiles_end(forest: Forest, leaf: int) -> int:
+    """Return the tile after those of a leaf."""
+    last = forest.first[leaf] + forest.counts[leaf] + COLUMNS - 1
+    return last // COLUMNS  # type: ignore[no-any-return]
+
+
+@inlined
 def change(forest: Forest, owned: Owned, s: int, label: Any, sums: Sums) -> int:
     """Give the row at place s, which has another, a label; return 1."""
     d, rest = forest.lower.shape[1], sums.rest
@@ -180,7 +187,7 @@ def add_fast(
     limit = limit_of(kept.beyond[leaf], batch)
     nearest, places, items = lists.nearest, lists.places, kept.items[leaf]
     length = kept.lengths[leaf]
-    first, stop = forest.first[leaf] // COLUMNS, forest.first[leaf + 1] // COLUMNS
+    first, stop = forest.first[leaf] // COLUMNS, tiles_end(forest, leaf)
     for low in range(0, moves.columns.shape[1], COLUMNS):
         _box_sums(
             forest.lower, forest.upper, node, moves.columns, 0, low, 0, nearest, lists.farthest

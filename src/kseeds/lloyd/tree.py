@@ -14,8 +14,7 @@ from kseeds.lloyd.base import Labels, distances_to_own, movement
 from kseeds.lloyd.sums import ExactSums
 from kseeds.lloyd.tree_kernels import assign_parts, write_labels
 from kseeds.nearest.costs import leaf_pair
-from kseeds.nearest.forest import one_after_the_other
-from kseeds.nearest.point_tree import trees_over
+from kseeds.nearest.forest import forest_over
 from kseeds.nearest.point_tree_kernels import Batch, LeafTile, Lists, workspace
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime import compile_policy
@@ -35,7 +34,7 @@ _LONGEST, _SHORTEST = 256, 32
 """Centres that a leaf lists at most, if there is room for as many, and if there is not."""
 _FAST = 512
 """Of so many centres 64 are measured by every leaf, those that have moved farthest."""
-_TYPICAL, _RESTLESS = 0.75, 0.1
+_TYPICAL, _RESTLESS = 0.75, 0.15
 """Leaves keep lists while this share of the centres have moved by less than this share of the
 distance that rows are from their centres, at most."""
 _LASTING = 4.0
@@ -60,7 +59,7 @@ class TreeAssigner:
     def __init__(self, points: FloatArray, metric: Metric, workers: Workers) -> None:
         self.counts, self.skipped = Counts(0, 0, 0), 0
         self._points, self._metric, self._workers = points, metric, workers
-        self._forest = forest = one_after_the_other(trees_over(points, workers))
+        self._forest = forest = forest_over(points, workers)
         tiles = len(forest.order) // COLUMNS
         labels = np.full(len(forest.order), -1, dtype=np.int32)
         owners = np.full(tiles, -1, dtype=np.int32)

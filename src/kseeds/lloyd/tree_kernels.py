@@ -27,6 +27,7 @@ from kseeds.lloyd.kept_kernels import (
     settle_new_tile,
     settle_tile,
     surpassing,
+    tiles_end,
 )
 from kseeds.nearest.forest import Forest
 from kseeds.nearest.point_tree_kernels import (
@@ -42,6 +43,8 @@ from kseeds.runtime.compiler import inlined, kernel
 
 _LONGEST = 0.3
 """Margin of a list at most, as a share of how far its rows reach."""
+_SHORTER = 0.3
+"""Share of the margin that is left to lists that are too long with all of it."""
 
 
 @inlined
@@ -64,7 +67,7 @@ def _give_whole(
             continue
         end = forest.first[leaf] + forest.counts[leaf]
         kept.lengths[leaf], kept.items[leaf, 0], kept.beyond[leaf] = keeps, label, beyond
-        for number in range(forest.first[leaf] // COLUMNS, forest.first[leaf + 1] // COLUMNS):
+        for number in range(forest.first[leaf] // COLUMNS, tiles_end(forest, leaf)):
             kept.expiry[number, 0] = -np.inf
             if reach < owned.reached[number]:
                 owned.reached[number] = reach
@@ -89,7 +92,7 @@ def _settle_leaf(
     distances computed, and the rows that were not looked at.
     """
     changed, computed, skipped = 0, 0, 0
-    first, stop = forest.first[leaf] // COLUMNS, forest.first[leaf + 1] // COLUMNS
+    first, stop = forest.first[leaf] // COLUMNS, tiles_end(forest, leaf)
     reach = follow(owned, first, stop, moves.moved)
     if moves.keeps == 0 or kept.lengths[leaf] == 0:
         kept.lengths[leaf] = 0
@@ -114,9 +117,28 @@ def _settle_leaf(
 
 
 @inlined
+def _beyond(reach: float, margin: float, batch: Batch) -> float:
+    """Return up to which distance centres are listed by rows that reach so far.
+
+    It surpasses ``reach``, and a distance to a box errs by no more than those to rows.
+    """
+    return (reach + margin) * (1.0 + 6.0 * batch.relative) + 3.0 * batch.absolute
+
+
+@inlined
+def _shorten(depth: int, limit: float, lists: Lists) -> None:
+    """Drop those centres from the list of a leaf whose squared distances exceed a limit."""
+    kept = 0
+    for k in range(lists.lengths[depth]):
+        lists.items[depth, kept], lists.nearest[kept] = lists.items[depth, k], lists.nearest[k]
+        kept += lists.nearest[k] <= limit
+    lists.lengths[depth] = kept
+
+
+@inlined
 def _search_rows(
-    forest: Forest, leaf: int, batch: Batch, moves: Moves, depth: int, best: int, beyond: float,
-    owned: Owned, kept: Kept, sums: Sums, lists: Lists, tile: LeafTile,
+    forest: Forest, leaf: int, batch: Batch, moves: Moves, depth: int, best: int, reach: float,
+    margin: float, owned: Owned, kept: Kept, sums: Sums, lists: Lists, tile: LeafTile,
 ) -> Any:  # fmt: skip
     """Find the nearest centres of the rows of a leaf.
 
@@ -124,9 +146,15 @@ def _search_rows(
     """
     computed, count = 0, 0
     end = forest.first[leaf] + forest.counts[leaf]
-    is_kept = moves.keeps == 1 and lists.lengths[depth] <= kept.items.shape[1]
+    longest = kept.items.shape[1]
+    for share in (_SHORTER, 0.0):
+        if moves.keeps == 1 and lists.lengths[depth] > longest:
+            margin *= share
+            _shorten(depth, limit_of(_beyond(reach, margin, batch), batch), lists)
+    is_kept = moves.keeps == 1 and lists.lengths[depth] <= longest
     if is_kept:
-        kept.lengths[leaf], kept.beyond[leaf] = lists.lengths[depth], beyond
+        kept.lengths[leaf] = lists.lengths[depth]
+        kept.beyond[leaf] = _beyond(reach, margin, batch)
         for k in range(lists.lengths[depth]):
             kept.items[leaf, k] = lists.items[depth, k]
     for start in range(forest.first[leaf], end, COLUMNS):
@@ -190,9 +218,7 @@ def assign_parts(
             farthest = math.sqrt(np.float64(least)) * (1.0 + batch.relative) + batch.absolute
             reach = farthest if farthest < reach else reach
             margin = moves.margin if moves.margin < _LONGEST * reach else _LONGEST * reach
-            # What is kept out is farther than `beyond`, which surpasses `reach`: a distance to
-            # a box errs by no more than those to rows.
-            beyond = (reach + margin) * (1.0 + 6.0 * batch.relative) + 3.0 * batch.absolute
+            beyond = _beyond(reach, margin, batch)
             keep_within(d, depth, limit_of(beyond, batch), leaf >= low, lists)
             if lists.lengths[depth] == 1:
                 only = lists.items[depth, 0]
@@ -201,8 +227,9 @@ def assign_parts(
                 )
             elif leaf >= low:
                 count, pairs = _search_rows(
-                    forest, leaf, batch, moves, depth, best, beyond, owned, kept, sums, lists, tile
-                )
+                    forest, leaf, batch, moves, depth, best, reach, margin, owned, kept, sums,
+                    lists, tile,
+                )  # fmt: skip
                 changed += count
                 computed += pairs
             else:
