@@ -77,7 +77,8 @@ class Moves(NamedTuple):
 
     ``fast`` are those that have moved farthest, and ``columns`` their coordinates, infinite up to
     a whole group; the others have moved by ``slow`` at most. ``margin`` is what to add to lists,
-    so that they last, and ``keeps`` tells whether any are kept at all.
+    so that they last, and ``keeps`` tells whether any are kept at all. If not, ``slow`` is the
+    farthest that any centre has moved.
     """
 
     moved: Any
@@ -138,12 +139,13 @@ def _step_of(owned: Owned, number: int, moved: Any) -> float:
 
 
 @inlined
-def follow(owned: Owned, first: int, stop: int, moved: Any) -> float:
+def follow(owned: Owned, first: int, stop: int, moves: Moves) -> float:
     """Let what is known of some tiles follow the centres; return how far their rows reach."""
-    reach = 0.0
+    reach, step = 0.0, moves.slow
     for number in range(first, stop):
         if owned.reached[number] < np.inf:
-            step = _step_of(owned, number, moved)
+            if moves.keeps == 1:
+                step = _step_of(owned, number, moves.moved)
             owned.steps[number] = step
             owned.passed[number] += step
             owned.reached[number] += step

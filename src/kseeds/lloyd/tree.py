@@ -37,6 +37,8 @@ _FAST = 512
 _TYPICAL, _RESTLESS = 0.75, 0.15
 """Leaves keep lists while this share of the centres have moved by less than this share of the
 distance that rows are from their centres, at most."""
+_WORTH = 6.0
+"""Distances for a row from which on lists are worth their while."""
 _LASTING = 4.0
 """Iterations that lists are made to last for."""
 
@@ -69,6 +71,8 @@ class TreeAssigner:
         self._spaces: Reused[tuple[Lists, LeafTile]] | None = None
         self._kept: kernels.Kept | None = None
         self._before: FloatArray | None = None
+        self._anew = 0
+        """Distances that the last iteration without lists took."""
 
     def adopt(self, labels: Labels, sums: ExactSums) -> None:
         """See `kseeds.lloyd.base.Assigner`."""
@@ -106,8 +110,10 @@ class TreeAssigner:
         columns[:, :count] = centers[order[:count]].T
         slow = float(moved[order[count]]) if count < k else 0.0
         typical = float(np.quantile(moved, _TYPICAL))
-        keeps = typical <= _RESTLESS * float(self._owned.reached.mean())
+        is_calm = typical <= _RESTLESS * float(self._owned.reached.mean())
+        keeps = is_calm and self._anew > _WORTH * len(self._points)
         margin = _LASTING * (slow + typical) if keeps else 0.0
+        slow = slow if keeps else float(moved.max())
         return kernels.Moves(moved, self._path, fast, columns, slow, margin, int(keeps))
 
     def assign(self, centers: FloatArray, sums: ExactSums) -> int:
@@ -139,6 +145,8 @@ class TreeAssigner:
         changed, computed, visited, skipped = (sum(part[i] for part in done) for i in range(4))
         self.counts = Counts.total([self.counts, (computed, visited, computed)])
         self.skipped += skipped
+        if not moves.keeps:
+            self._anew = computed
         return changed
 
     def labels(self) -> Labels:

@@ -93,7 +93,7 @@ def _settle_leaf(
     """
     changed, computed, skipped = 0, 0, 0
     first, stop = forest.first[leaf] // COLUMNS, tiles_end(forest, leaf)
-    reach = follow(owned, first, stop, moves.moved)
+    reach = follow(owned, first, stop, moves)
     if moves.keeps == 0 or kept.lengths[leaf] == 0:
         kept.lengths[leaf] = 0
         return reach, changed, computed, skipped
