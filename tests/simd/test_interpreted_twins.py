@@ -43,6 +43,7 @@ WEIGHTED_SUM = compiled(rows.weighted_sum(), 4)
 COLUMN_SUMS = {count: compiled(columns.column_sums(count), 6) for count in (LANES, COLUMNS)}
 BOX_SUMS = compiled(columns.box_sums(), 9)
 COMPARE_PAIR = compiled(columns.compare_pair(), 9)
+COMPARE_WITH_GAP = compiled(columns.compare_with_gap(), 8)
 LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for together in (1, 4)}
 FOUR_PRODUCTS = compiled(products.four_products(), 5)
 PRODUCTS_WITHIN = compiled(products.products_within(), 6)
@@ -72,9 +73,9 @@ def test_every_twin_is_compared_here():
     }
     assert twins == {
         "lane_sum", "fingerprint_words", "fingerprinted_sum_of_squares", "weighted_sum",
-        "column_sums", "box_sums", "compare_pair", "group_minima", "least_products",
-        "products_within", "four_products", "transpose_block", "keep_nearer", "largest_of_lesser",
-        "keep_two_nearest",
+        "column_sums", "box_sums", "compare_pair", "compare_with_gap", "group_minima",
+        "least_products", "products_within", "four_products", "transpose_block", "keep_nearer",
+        "largest_of_lesser", "keep_two_nearest",
         "add_runs", "least_gap", "gaps_within", "prefetch",
     }  # fmt: skip
 
@@ -209,6 +210,27 @@ def test_compare_pair(dtype, d, kind, numbers):
         np.testing.assert_array_equal(mine[0], twin[0])
         np.testing.assert_array_equal(mine[1], twin[1])
         assert (mine[1] != near).any()
+
+
+@pytest.mark.parametrize("d", [d for d in WIDTHS if d < LANES])
+@both_types
+@pytest.mark.parametrize("kind", ["random", "grid"])
+def test_compare_with_gap(dtype, d, kind):
+    rng = np.random.default_rng(d)
+    A, T = values(rng, (4, d), dtype, kind), values(rng, (d, 2 * COLUMNS), dtype, kind)
+    for i in range(len(A)):
+        sums = np.empty(COLUMNS, dtype)
+        interpreted.column_sums(A, i, T, COLUMNS, np.zeros(COLUMNS, dtype), sums)
+        for factors in ([0.5, 1.0, 2.0], [0.25, 0.5]):
+            best = sums * rng.choice(np.array(factors, dtype), COLUMNS)
+            near = rng.integers(0, 12, COLUMNS).astype(np.int32)
+            mine, twin = ((best.copy(), near.copy(), np.sqrt(best)) for _ in range(2))
+            gap = COMPARE_WITH_GAP(A, i, T, COLUMNS, 5, *mine)
+            assert dtype(gap) == interpreted.compare_with_gap(A, i, T, COLUMNS, 5, *twin)
+            assert gap == (np.sqrt(sums) - np.sqrt(best)).min()
+            for one, other in zip(mine, twin, strict=True):
+                np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(mine[2], np.sqrt(mine[0]))
 
 
 @every_width

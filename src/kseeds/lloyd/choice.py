@@ -69,7 +69,7 @@ def _tree(job: Job, *, is_forced: bool = True) -> Assigner:
     tree = TreeAssigner(job.points, job.metric, job.workers)
     if is_forced:
         return tree
-    most = costs.most_pairs(job.points, job.n_clusters)
+    most = costs.most_pairs(job.points, job.n_clusters, job.iterations)
     return Switching(tree, lambda: _gemm(job), most)
 
 

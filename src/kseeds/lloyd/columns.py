@@ -17,7 +17,9 @@ _VALUES = 1 << 15
 """Values looked at together, few enough to stay in cache."""
 _ROWS, _BLOCKS = 4096, 64
 """Rows of a block at least, and blocks at most, so that few sums have to be kept."""
-_PLAIN_NS = 10.0
+_WIDTH = 256
+"""Values that are summed up side by side, of several rows if these are short."""
+_PLAIN_NS = 3.0
 """What plain NumPy takes for a value, compared with kernels."""
 
 Float64Array = npt.NDArray[np.float64]
@@ -48,7 +50,8 @@ def columns_of(points: Points, workers: Workers) -> Columns:
     seconds = 1e-9 * points.size
     if compile_policy.pays("lloyd_sums", points.dtype, _PLAIN_NS * seconds, seconds):
         return columns_by_kernels(points, workers)
-    return _columns_of(points, workers, _look_plainly)
+    with compile_policy.in_place_of(["lloyd_sums"], points.dtype):
+        return _columns_of(points, workers, _look_plainly)
 
 
 def _of_sparse(points: SparseRows) -> Columns:
@@ -73,40 +76,54 @@ def columns_by_kernels(points: FloatArray, workers: Workers) -> Columns:
 
 def _columns_of(points: FloatArray, workers: Workers, look: Callable[..., None]) -> Columns:
     n, d = points.shape
-    origin = points[0].astype(np.float64)  # near the mean, as far as that matters to rounding
+    abreast = max(1, _WIDTH // d)
+    start = points[0].astype(np.float64)  # near the mean, as far as that matters to rounding
+    origin = np.tile(start, abreast)
 
     def task(start: int, stop: int) -> Float64Array:
-        found = np.zeros((3, d))
-        look(points, start, stop, origin, *found)
-        return found
+        found = np.zeros((3, abreast * d))
+        look(np.ascontiguousarray(points[start:stop]).reshape(-1), origin, *found)
+        parts = found.reshape(3, abreast, d)
+        for other in range(1, abreast):  # one after the other, in any version of NumPy
+            parts[1:, 0] += parts[1:, other]
+        parts[0, 0] = parts[0].max(axis=0)
+        return parts[:, 0]
 
     done = workers.over_blocks(task, n, max(_ROWS, -(-n // _BLOCKS)))
     largest = np.max([part[0] for part in done], axis=0)
     first, second = (np.sum([part[which] for part in done], axis=0) / n for which in (1, 2))
-    return Columns(largest, origin + first, np.maximum(second - first * first, 0.0))
+    return Columns(largest, start + first, np.maximum(second - first * first, 0.0))
 
 
 def _look_plainly(
-    points: FloatArray,
-    start: int,
-    stop: int,
+    values: FloatArray,
     origin: Float64Array,
     largest: Float64Array,
     first: Float64Array,
     second: Float64Array,
 ) -> None:
     """Add what some rows have: see `kseeds.lloyd.sums_kernels.look_at_columns`."""
-    d = len(origin)
-    rows = max(1, _VALUES // d)
-    for low in range(start, stop, rows):
-        block = points[low : min(low + rows, stop)]
-        np.maximum(largest, block.max(axis=0), out=largest)
-        np.maximum(largest, -block.min(axis=0), out=largest)
-        # Row after row, as the kernel does it. NumPy adds up a single column in another order.
-        moved = np.zeros((1 + len(block), max(2, d)))
-        np.subtract(block, origin, out=moved[1:, :d])
-        moved[0, :d] = first
-        first[:] = moved.sum(axis=0)[:d]
-        np.square(moved, out=moved)
-        moved[0, :d] = second
-        second[:] = moved.sum(axis=0)[:d]
+    width = len(origin)
+    size = max(1, _VALUES // width) * width
+    moved = np.empty((1 + min(size, len(values)) // width, width))
+    for low in range(0, len(values), size):
+        part = values[low : low + size]
+        whole = len(part) // width
+        block, rest = part[: whole * width].reshape(whole, width), part[whole * width :]
+        if whole:
+            np.maximum(largest, block.max(axis=0), out=largest)
+            np.maximum(largest, -block.min(axis=0), out=largest)
+            # Row after row, as the kernel does it.
+            some = moved[: 1 + whole]
+            np.subtract(block, origin, out=some[1:])
+            some[0] = first
+            some.sum(axis=0, out=first)
+            np.square(some, out=some)
+            some[0] = second
+            some.sum(axis=0, out=second)
+        if len(rest):
+            ends = slice(len(rest))
+            np.maximum(largest[ends], np.abs(rest), out=largest[ends])
+            apart = rest - origin[ends]
+            first[ends] += apart
+            second[ends] += np.square(apart)

@@ -14,6 +14,11 @@ VISIT = 6.0
 """A row of a tree, apart from the distances of its leaf."""
 SHARE = 0.25
 """Share of what `kseeds.nearest.costs.leaf_centers` expects: a tree can be given up soon."""
+MOST = 0.65
+"""Share of all centres that a leaf is compared with where nothing is ruled out but by its box."""
+RESTLESS, LASTING = 5, 0.4
+"""Iterations in which centres move far, and what is left of the distances afterwards, when leaves
+keep their lists."""
 AFTERWARDS = 8.0
 """A row, when new labels are compared with those before."""
 CHECK = 8.0
@@ -24,14 +29,22 @@ OPEN = 0.5
 
 def tree(points: FloatArray, n_clusters: int, iterations: int, dimension: float) -> float:
     """Return the cost of building a tree and of all iterations on it."""
-    pairs = min(n_clusters, SHARE * costs.leaf_centers(points, n_clusters, dimension))
+    pairs = min(MOST * n_clusters, SHARE * costs.leaf_centers(points, n_clusters, dimension))
+    pairs *= _left_by_lists(iterations)
     once = VISIT * costs.width_of(points) + pairs * costs.leaf_pair(points)
     return 1.3 * costs.tree_build(points) + iterations * once
 
 
-def most_pairs(points: FloatArray, n_clusters: int) -> float:
-    """Return how many distances a row of a tree may cost for it to be as fast as products."""
-    return max(0.0, gemm(points, n_clusters, 1) - VISIT) / costs.leaf_pair(points)
+def _left_by_lists(iterations: int) -> float:
+    """Return what lists leave of the distances of the first iteration, on average."""
+    later = max(0, iterations - RESTLESS)
+    return (min(iterations, RESTLESS) + LASTING * later) / max(1, iterations)
+
+
+def most_pairs(points: FloatArray, n_clusters: int, iterations: int) -> float:
+    """Return how many distances a row may cost at first for a tree to be as fast as products."""
+    once = max(0.0, gemm(points, n_clusters, 1) - VISIT) / costs.leaf_pair(points)
+    return once / _left_by_lists(iterations)
 
 
 def gemm(points: FloatArray, n_clusters: int, iterations: int) -> float:

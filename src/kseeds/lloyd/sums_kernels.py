@@ -57,19 +57,19 @@ def move_rows(
 
 
 @kernel
-def look_at_columns(
-    points: Any, start: int, stop: int, origin: Any, largest: Any, first: Any, second: Any
-) -> None:
-    """Add what the rows from ``start`` to ``stop`` have to say of the columns.
+def look_at_columns(values: Any, origin: Any, largest: Any, first: Any, second: Any) -> None:
+    """Add what rows, whose ``values`` follow each other, have to say of their columns.
 
-    The largest absolute value of each, and the sums of x and x² with x about ``origin``.
+    The largest absolute value of each, and the sums of x and x² with x about ``origin``. Several
+    rows are looked at side by side, as many as have the length of ``origin`` together.
     """
-    d = points.shape[1]
-    for i in range(start, stop):
-        for j in range(d):
-            value = np.float64(points[i, j])
-            size = abs(value)
-            largest[j] = size if size > largest[j] else largest[j]
-            moved = value - origin[j]
-            first[j] += moved
-            second[j] += moved * moved
+    width = origin.shape[0]
+    for low in range(0, values.shape[0], width):
+        size = width if low + width < values.shape[0] else values.shape[0] - low
+        for c in range(size):
+            value = np.float64(values[low + c])
+            most = abs(value)
+            largest[c] = most if most > largest[c] else largest[c]
+            moved = value - origin[c]
+            first[c] += moved
+            second[c] += moved * moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,25 +120,49 @@ def trees_over(points: FloatArray, workers: Workers) -> list[kernels.Tree]:
     return workers.over_blocks(build, len(ends) - 1, 1)
 
 
+def leaves_for(n_rows: int) -> int:
+    """Return how many leaves a tree over so many rows has, a power of two."""
+    return int(1 << max(0, round(np.log2(n_rows / _LEAF_ROWS))))
+
+
 def _tree_over(rows: FloatArray, numbers: npt.NDArray[np.uint32]) -> kernels.Tree:
     """Return the tree over some rows, whose numbers are given."""
     (n, d), dtype = rows.shape, rows.dtype
-    leaves = 1 << max(0, round(np.log2(n / _LEAF_ROWS)))
+    leaves = leaves_for(n)
+    most = n + COLUMNS * leaves
+    order, tiles = np.empty(most, np.uint32), aligned((-(-most // COLUMNS) * d, COLUMNS), dtype)
+    lower, upper = np.empty((2, 2 * leaves - 1, d), dtype=dtype)
+    counts, first = fill_tree(rows, numbers, leaves, order, tiles, lower, upper)
+    places = int(first[-1])
+    kept, largest = aligned(places, dtype), np.empty(2 * leaves - 1)
+    tiles = tiles[: places // COLUMNS * d]
+    return kernels.Tree(order[:places], first, counts, lower, upper, tiles, kept, largest)
+
+
+def fill_tree(
+    rows: FloatArray,
+    numbers: npt.NDArray[np.uint32],
+    leaves: int,
+    order: npt.NDArray[np.uint32],
+    tiles: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Write a tree over some rows; return how many each leaf has, and where leaves begin.
+
+    Up to a tile more is needed for each leaf than the rows take.
+    """
+    rows = read_only(rows)
     sides, cuts = _splits(rows, leaves, _SAMPLED_FOR_LEAF)
-    leaf_of = np.empty(n, dtype=np.uint32)
+    leaf_of = np.empty(len(rows), dtype=np.uint32)
     counts = np.empty(leaves, dtype=np.int64)
-    _share_out(rows, (0, n), sides, cuts, leaf_of, counts)
+    _share_out(rows, (0, len(rows)), sides, cuts, leaf_of, counts)
     first = np.zeros(leaves + 1, dtype=np.int64)
     np.cumsum(-(-counts // COLUMNS) * COLUMNS, out=first[1:])
-    order = np.empty(first[-1], dtype=np.uint32)
-    tiles = aligned((int(first[-1]) // COLUMNS * d, COLUMNS), dtype)
     unsigned = first.astype(np.uint64)
     building.place_in_tiles(rows, numbers, leaf_of, unsigned, unsigned.copy(), order, tiles)
-    nodes = 2 * leaves - 1
-    lower, upper = np.empty((2, nodes, d), dtype=dtype)
-    building.find_boxes(first, tiles, lower, upper, *aligned((2, COLUMNS), dtype))
-    kept, largest = aligned(len(order), dtype), np.empty(nodes)
-    return kernels.Tree(order, first, counts, lower, upper, tiles, kept, largest)
+    building.find_boxes(first, tiles, lower, upper, *aligned((2, COLUMNS), rows.dtype))
+    return counts, first
 
 
 def _share_out(
@@ -163,12 +188,28 @@ def _in_parts(
     points: FloatArray, workers: Workers
 ) -> tuple[npt.NDArray[np.uint32], FloatArray, npt.NDArray[np.int64]]:
     """Return the numbers of the rows part by part, the rows, and where parts begin and end."""
+    order, placed = np.empty(len(points), dtype=np.uint32), np.empty_like(points)
+
+    def place(part_of: Any, block: tuple[int, int], next_places: Any) -> None:
+        building.place_rows(points, part_of, *block, next_places, order, placed)
+
+    return order, placed, share_out(points, workers, place)
+
+
+def share_out(
+    points: FloatArray,
+    workers: Workers,
+    place: Callable[[Any, tuple[int, int], Any], None],
+) -> npt.NDArray[np.int64]:
+    """Share rows out to parts; return where these begin and end.
+
+    ``place`` is called with the parts of all rows, and for each block of rows with the next places
+    of the parts.
+    """
     n = len(points)
     parts = 1 << max(0, min(_MOST_PARTS, round(np.log2(n / _PART_ROWS))))
     sides, cuts = _splits(points, parts, _SAMPLED)
     part_of = np.empty(n, dtype=np.uint32)
-    order, placed = np.empty(n, dtype=np.uint32), np.empty_like(points)
-
     blocks = blocks_of(n, _SHARED)
 
     def count(block: int, _: int) -> npt.NDArray[np.int64]:
@@ -180,11 +221,9 @@ def _in_parts(
     # Part after part, and in each the blocks of rows in order.
     places = np.cumsum(counts.T.ravel()).reshape(parts, -1).T - counts
 
-    def place(block: int, _: int) -> None:
-        next_places = places[block].copy()
-        building.place_rows(points, part_of, *blocks[block], next_places, order, placed)
+    def place_block(block: int, _: int) -> None:
+        place(part_of, blocks[block], places[block].copy())
 
-    workers.over_blocks(place, len(blocks), 1)
+    workers.over_blocks(place_block, len(blocks), 1)
     # Many equal rows may leave parts without any: those are no parts.
-    ends = np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))
-    return order, read_only(placed), ends
+    return np.unique(np.concatenate([[0], np.cumsum(counts.sum(axis=0))]))

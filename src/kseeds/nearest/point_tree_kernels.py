@@ -129,25 +129,19 @@ def widened(squared: float, relative: float, absolute: float) -> float:
 
 
 @inlined
-def filter_list(
-    tree: Any, batch: Batch, adds_up: int, t: int, depth: int, is_leaf: bool, lists: Lists
-) -> int:
-    """Keep the centres of the parent's list that may matter to node t.
+def measure_list(tree: Any, adds_up: int, t: int, depth: int, lists: Lists) -> Any:
+    """Measure the centres of the parent's list by the box of node t.
 
-    Returns the one that is the least far from its farthest place in the box; ``lists`` has how
-    many were kept, and the smallest possible squared distances of those. Columns up to a whole
-    group are infinite, and so are their distances. A leaf needs no columns. ``adds_up`` is 1 for
-    projections, whose last coordinate is the norm of what the others leave out. Such remainders may
-    point away from each other, so that in the farthest case their norms add up.
+    Returns the one that is the least far from its farthest place in the box, and that squared
+    distance. Columns up to a whole group are infinite, and so are their distances. ``adds_up`` is 1
+    for projections, whose last coordinate is the norm of what the others leave out. Such remainders
+    may point away from each other, so that in the farthest case their norms add up.
     """
-    d, count, group = tree.lower.shape[1], lists.lengths[depth - 1], 0
-    above, here = (depth - 1) * d, depth * d
-    items, kept_items = lists.items[depth - 1], lists.items[depth]
-    nearest, places = lists.nearest, lists.places
+    group, above = 0, (depth - 1) * tree.lower.shape[1]
     least = lists.farthest.dtype.type(np.inf)
-    for first in range(0, count, COLUMNS):
+    for first in range(0, lists.lengths[depth - 1], COLUMNS):
         smallest = _box_sums(
-            tree.lower, tree.upper, t, lists.columns, above, first, adds_up, nearest,
+            tree.lower, tree.upper, t, lists.columns, above, first, adds_up, lists.nearest,
             lists.farthest,
         )  # fmt: skip
         if smallest < least:
@@ -155,10 +149,19 @@ def filter_list(
     best = group
     while lists.farthest[best] > least:
         best += 1
-    best = items[best]
-    reached = widened(np.float64(least), batch.relative, batch.absolute)
-    largest = tree.largest[t]
-    limit = widened(reached if reached < largest else largest, batch.relative, batch.absolute)
+    return lists.items[depth - 1, best], least
+
+
+@inlined
+def keep_within(d: int, depth: int, limit: float, is_leaf: bool, lists: Lists) -> None:
+    """Keep the centres that are within ``limit`` of the box just measured, a squared distance.
+
+    ``lists`` has how many were kept, and the smallest possible squared distances of those. A leaf
+    needs no columns.
+    """
+    count, above, here = lists.lengths[depth - 1], (depth - 1) * d, depth * d
+    items, kept_items = lists.items[depth - 1], lists.items[depth]
+    nearest, places = lists.nearest, lists.places
     kept = 0
     for k in range(count):  # no branch: whether a centre is kept is anyone's guess
         places[kept] = k
@@ -174,6 +177,18 @@ def filter_list(
             for k in range(kept, whole):
                 kept_column[k] = np.inf
     lists.lengths[depth] = kept
+
+
+@inlined
+def filter_list(
+    tree: Any, batch: Batch, adds_up: int, t: int, depth: int, is_leaf: bool, lists: Lists
+) -> int:
+    """Keep the centres of the parent's list that may matter to node t; see `measure_list`."""
+    best, least = measure_list(tree, adds_up, t, depth, lists)
+    reached = widened(np.float64(least), batch.relative, batch.absolute)
+    largest = tree.largest[t]
+    limit = widened(reached if reached < largest else largest, batch.relative, batch.absolute)
+    keep_within(tree.lower.shape[1], depth, limit, is_leaf, lists)
     return best
 
 

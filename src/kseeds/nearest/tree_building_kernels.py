@@ -96,6 +96,23 @@ def place_rows(
 
 
 @kernel
+def place_numbers(part_of: Any, start: int, stop: int, places: Any, order: Any) -> None:
+    """Write the numbers of the rows from ``start`` to ``stop`` to the ``places`` of their parts."""
+    for i in range(start, stop):
+        place = places[part_of[i]]
+        places[part_of[i]] += 1
+        order[place] = i
+
+
+@kernel
+def gather_rows(points: Any, numbers: Any, rows: Any) -> None:
+    """Write the rows of some numbers one after the other."""
+    for s in range(numbers.shape[0]):
+        for j in range(points.shape[1]):
+            rows[s, j] = points[numbers[s], j]
+
+
+@kernel
 def place_in_tiles(
     rows: Any, numbers: Any, leaf_of: Any, first: Any, places: Any, order: Any, tiles: Any
 ) -> None:

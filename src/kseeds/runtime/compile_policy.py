@@ -37,7 +37,7 @@ COMPILING = {
     "lazy": 2.8,
     "lloyd_bounds": 4.5,
     "lloyd_sums": 0.6,
-    "lloyd_tree": 4.5,
+    "lloyd_tree": 10.0,
     "projected_scan": 1.8,
     "projected_tree": 4.5,
     "sparse_lazy": 3.0,

@@ -87,6 +87,28 @@ def compare_pair() -> Callable[..., Any]:
     return compiled
 
 
+def compare_with_gap() -> Callable[..., Any]:
+    """Return a kernel function ``f(A, i, T, first, number, best, near, roots)``.
+
+    Compares row i of ``A`` with 64 points as `compare_pair` does; ``roots`` are the roots of
+    ``best``, before and after. Returns the least of the 64 distances less the roots before: by how
+    much the centre is farther from every point than what that had. For fewer than 16 coordinates.
+    """
+    if JIT_DISABLED:
+        return interpreted.compare_with_gap
+
+    @intrinsic
+    def compiled(
+        typingctx: Any, A: Any, i: Any, T: Any, first: Any, number: Any, best: Any, near: Any,
+        roots: Any,
+    ) -> Any:  # fmt: skip
+        whole = types.intp
+        result = A.dtype(A, whole, T, whole, whole, best, near, roots)
+        return result, _emit_compare_with_gap
+
+    return compiled
+
+
 def group_minima() -> Callable[..., Any]:
     """Return a kernel function ``f(tile, T, first, limits, all, least, g)``: 64 rows, 16 centres.
 
@@ -286,6 +308,53 @@ def _emit_compare_pair(context: Any, builder: Any, sig: Any, args: Any) -> Any:
                 label = builder.select(builder.and_(as_near, earlier), number, label)
             labels.store(label, near.data, at)
     return context.get_dummy_value()
+
+
+def _emit_compare_with_gap(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    terms, vectors = Terms("square", builder), Vectors(sig.args[0].dtype, context, builder)
+    labels = Vectors(types.int32, context, builder)
+    a, t, best, near, roots = (
+        context.make_array(sig.args[place])(context, builder, args[place])
+        for place in (0, 2, 5, 6, 7)
+    )
+    d, width = builder.extract_value(a.shape, 1), builder.extract_value(t.shape, 1)
+    row = builder.gep(a.data, [builder.mul(args[1], d)])
+    places = [INDEX(part * LANES) for part in range(COLUMNS // LANES)]
+    sums = [cgutils.alloca_once_value(builder, vectors.zeros) for _ in places]
+    with cgutils.for_range_slice(builder, INDEX(0), d, INDEX(1), INDEX) as (j, _):
+        start = builder.add(builder.mul(j, width), args[3])
+        x = vectors.spread(builder.load(builder.gep(row, [j])))
+        for at, total in zip(places, sums, strict=True):
+            y = vectors.load(t.data, builder.add(start, at))
+            value = terms.combine(builder.load(total), terms.of(x, y, vectors.zeros))
+            builder.store(value, total)
+    name = f"llvm.sqrt.v{LANES}f{sig.args[0].dtype.bitwidth}"
+    root_of = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(vectors.kind, [vectors.kind]), name
+    )
+    totals = [builder.load(total) for total in sums]
+    lengths = [builder.call(root_of, [total]) for total in totals]
+    gaps = [
+        builder.fsub(length, vectors.load(roots.data, at))
+        for at, length in zip(places, lengths, strict=True)
+    ]
+    within = [
+        builder.fcmp_ordered("<=", total, vectors.load(best.data, at))
+        for at, total in zip(places, totals, strict=True)
+    ]
+    with builder.if_then(_any(builder, within)):
+        number = labels.spread(builder.trunc(args[4], ir.IntType(32)))
+        for at, total, length in zip(places, totals, lengths, strict=True):
+            least, label = vectors.load(best.data, at), labels.load(near.data, at)
+            as_near = builder.and_(
+                builder.fcmp_ordered("==", total, least), builder.icmp_signed("<", number, label)
+            )
+            is_nearer = builder.or_(builder.fcmp_ordered("<", total, least), as_near)
+            root = vectors.load(roots.data, at)
+            vectors.store(builder.select(is_nearer, total, least), best.data, at)
+            vectors.store(builder.select(is_nearer, length, root), roots.data, at)
+            labels.store(builder.select(is_nearer, number, label), near.data, at)
+    return vectors.fold_in_halves(functools.reduce(vectors.smaller, gaps), vectors.smaller)
 
 
 def _emit_box_sums(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -106,6 +106,19 @@ def compare_pair(
         best[nearer], near[nearer] = sums[nearer], number
 
 
+def compare_with_gap(
+    A: Any, i: int, T: Any, first: int, number: int, best: Any, near: Any, roots: Any
+) -> Any:
+    """See `kseeds.simd.columns.compare_with_gap`."""
+    sums = np.empty_like(best)
+    column_sums(A, i, T, first, best, sums)
+    lengths = np.sqrt(sums)
+    gap = (lengths - roots).min()
+    nearer = (sums < best) | ((sums == best) & (number < near))
+    best[nearer], roots[nearer], near[nearer] = sums[nearer], lengths[nearer], number
+    return gap
+
+
 def group_minima(tile: Any, T: Any, first: int, limits: Any, all: Any, least: Any, g: int) -> None:
     """See `kseeds.simd.columns.group_minima`."""
     totals = np.zeros((LANES, COLUMNS), tile.dtype)
