@@ -142,7 +142,7 @@ def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
     gains = iter([1.0, 1.0 + 1.5e-6, 1.0 + 3e-6] * 100)
     monkeypatch.setattr(naive, "_FEW", 0)
     monkeypatch.setattr(naive, "_gains", lambda *columns: next(gains))
-    monkeypatch.setattr(naive._Rows, "draw", lambda self, uniforms: np.array([5, 6, 7]))
+    monkeypatch.setattr(naive._Rows, "candidates", lambda self, proposals: [5, 6, 7])
     found = greedy_kmeans_plusplus(
         X, 1, initial_centers=X[:1], n_local_trials=3, algorithm="naive", random_state=0
     )
@@ -167,7 +167,8 @@ def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype)
     # A forest keeps a copy of the coordinates, or of their projections, and makes another.
     copied = {"columns": 2, "tree": 4 * 2, "projected_scan": 2 * 3, "projected_tree": 6 * 3}
     columns = copied.get(options.get("strategy", ""), 0)
-    assert peak < (40 if columns == 0 else 24 + columns * X.itemsize) * len(X)
+    # α² and the frozen masses are in the precision of the data.
+    assert peak < (32 + 2 * X.itemsize + columns * X.itemsize) * len(X)
 
 
 @pytest.mark.parametrize("algorithm", table.PARALLEL.algorithms)

@@ -7,11 +7,11 @@ threads have shared it out.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import scan_kernels as kernels
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.scan import State
 from kseeds.methods.greedy.scan_compiled import rows_of
 from kseeds.nearest import costs
@@ -24,8 +24,6 @@ from kseeds.simd.products import ABREAST
 
 _CALL_NS, _STEPS = 4e7, 64
 """What a call may take, so that an interrupt is heard soon, and its steps at most."""
-
-Float64Array = npt.NDArray[np.float64]
 
 
 class ColumnRows:
@@ -43,7 +41,7 @@ class ColumnRows:
             np.empty((trials, d), dtype=dtype), factors, added, np.empty(trials, dtype=dtype)
         )
         step = n * costs.greedy_columns(state.points, trials)
-        self.steps_at_once = max(1, min(_STEPS, int(_CALL_NS / step)))
+        self._steps = max(1, min(_STEPS, int(_CALL_NS / step)))
         self._found = aligned((2, trials, COLUMNS), np.float64)
         self._drawn, self._targets = np.empty(trials, dtype=np.int64), np.empty(trials)
         self._space, self._masses = kernels.workspace(state.points), state.masses
@@ -73,13 +71,17 @@ class ColumnRows:
         sum_inner(self._masses.sums)
         return n * len(centers)
 
-    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
-        """Take as many steps as there are rows of uniform numbers, or fewer."""
-        seeds, nearest = np.empty(len(uniforms), dtype=np.int64), self._state.nearest
+    def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
+        """Take some steps, up to the next epoch of proposals."""
+        proposals.begin_step(self._masses)
+        seeds, nearest = np.empty(min(most, self._steps), np.int64), self._state.nearest
+        ahead = 2 * len(seeds) * proposals.trials
+        taken = np.array([proposals.taken])
         done, pairs = kernels.run(
             self._rows, self._tiles, self._order, self._masses, self._candidates,
-            uniforms[:, None, :], least, nearest.n_compared, seeds, self._found, self._drawn,
-            self._targets, self._space,
+            proposals.frozen, proposals.numbers(proposals.taken + ahead), taken, least,
+            nearest.n_compared, seeds, self._found, self._drawn, self._targets, self._space,
         )  # fmt: skip
+        proposals.note(taken, is_stuck=done == 0)
         nearest.n_compared += done
         return seeds[:done].tolist(), int(pairs)

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import Family, FloatArray
 from kseeds.inputs.problem import Problem
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.methods.greedy.steps import OneByOne
 from kseeds.nearest.choice import Job
@@ -111,8 +112,8 @@ class Tier(Protocol):
     def start(self, state: State) -> None:
         """Compute the norms of the rows, and sum the masses."""
 
-    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
+    def candidates(self, state: State, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
 
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
@@ -143,9 +144,9 @@ class ScannedRows(OneByOne):
         """Σ w·α² over all rows."""
         return float(self._state.masses.sums[1])
 
-    def draw(self, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
-        return self._tier.draw(self._state, uniforms)
+    def candidates(self, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
+        return self._tier.candidates(self._state, proposals)
 
     def add_centers(self, centers: FloatArray) -> int:
         """Compare all rows with the first centres; return the distances computed."""

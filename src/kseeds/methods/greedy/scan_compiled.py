@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.methods.greedy import scan_kernels as kernels
+from kseeds.methods.greedy.proposal_kernels import candidates_of_step
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.scan import Float64Array, State, Step
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS, column_order
 from kseeds.runtime.threads import BLOCK_ROWS, Workers
-from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
+from kseeds.sampling.sum_tree_kernels import sum_blocks, sum_inner
 from kseeds.simd.products import ABREAST, side_by_side
 
 T = TypeVar("T")
@@ -41,11 +43,9 @@ class Compiled:
         self._workers.over_blocks(task, len(state.points), BLOCK_ROWS)
         sum_inner(state.masses.sums)
 
-    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
-        drawn = np.empty(len(uniforms), dtype=np.int64)
-        draw_rows(state.masses, uniforms[None, None], 0, np.empty(len(uniforms)), drawn)
-        return drawn
+    def candidates(self, state: State, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
+        return candidates_of_step(proposals, state.masses)
 
     def _over_rows(self, task: Callable[[int, int], T], state: State) -> list[T]:
         # The size of a task depends on the rows only, and so do the sums.

@@ -8,6 +8,7 @@ import numpy as np
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import squared_distance
+from kseeds.methods.greedy.proposal_kernels import draw_candidates, is_outdated
 from kseeds.methods.greedy.rule import TIE
 from kseeds.methods.greedy.scan import SUMMING
 from kseeds.nearest.brute_force_kernels import load_columns
@@ -15,7 +16,7 @@ from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
-from kseeds.sampling.sum_tree_kernels import draw_rows, sum_block, sum_inner
+from kseeds.sampling.sum_tree_kernels import sum_block, sum_inner
 from kseeds.simd.products import ABREAST, four_products
 
 _four_products = four_products()
@@ -172,17 +173,23 @@ def set_candidates(rows: Scanned, drawn: Any, order: Any, candidates: Candidates
 
 @kernel
 def run(
-    rows: Scanned, tiles: Any, order: Any, masses: Masses, candidates: Candidates, uniforms: Any,
-    least: float, number: int, seeds: Any, found: Any, drawn: Any, targets: Any, space: Workspace,
+    rows: Scanned, tiles: Any, order: Any, masses: Masses, candidates: Candidates,
+    frozen: Masses, numbers: Any, taken: Any, least: float, number: int, seeds: Any, found: Any,
+    drawn: Any, targets: Any, space: Workspace,
 ) -> Any:  # fmt: skip
     """Take steps while Σ w·α² is at least ``least``; return how many, and the pairs compared.
+
+    Stops where an epoch of proposals ends, or their numbers do.
 
     ``tiles`` are all rows as columns; ``found`` is a workspace of gains and of errors.
     """
     n, d, trials = rows.points.shape[0], order.shape[0], drawn.shape[0]
     gains, errors, pairs, done = found[0], found[1], 0, 0
-    while done < uniforms.shape[0] and masses.sums[1] >= least:
-        draw_rows(masses, uniforms, done, targets, drawn)
+    while done < seeds.shape[0] and masses.sums[1] >= least:
+        if is_outdated(masses.sums[1], frozen.sums[1]):
+            break
+        if not draw_candidates(frozen, numbers, taken, masses.bounds, targets, drawn):
+            break
         pairs += n * set_candidates(rows, drawn, order, candidates)
         for q in range(trials):
             for c in range(COLUMNS):
