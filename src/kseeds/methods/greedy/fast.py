@@ -90,6 +90,12 @@ def _columns(problem: Problem, trials: int, job: Job) -> Rows:
     return ColumnRows(problem, trials, job.workers)
 
 
+def _pool(problem: Problem, trials: int, job: Job) -> Rows:
+    from kseeds.methods.greedy.pool import PoolRows
+
+    return PoolRows(problem, trials, job.workers)
+
+
 def _projected_scan(problem: Problem, trials: int, job: Job) -> Rows:
     return _scan(problem, trials, job, job.components.leading(_SCAN_COMPONENTS))
 
@@ -116,6 +122,7 @@ _BUILDERS: dict[str, Callable[[Problem, int, Job], Rows]] = {
     "plain": _plain,
     "columns": _columns,
     "scan": _scan,
+    "pool": _pool,
     "projected_scan": _projected_scan,
     "tree": _tree,
     "projected_tree": _projected_tree,
@@ -129,6 +136,7 @@ _KERNELS = {
     "postings": "greedy_postings",
     "columns": "greedy_columns",
     "scan": "greedy_scan",
+    "pool": "greedy_pool",
     "projected_scan": "greedy_scan",
     "tree": "greedy_tree",
     "projected_tree": "greedy_projected_tree",

@@ -1,0 +1,370 @@
+"""Kernels of pools of candidates: their lists of rows, and the steps that these serve.
+
+An entry of a list is a number of 32 bits: the row in its block, and above it how far the row is
+from the candidate at least, squared, in parts of 65 535 of its frozen q. See
+`kseeds.methods.greedy.pool` for the bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kseeds.distances.metrics import FloatArray
+from kseeds.distances.pair_kernels import sum_of_squares
+from kseeds.methods.greedy.proposal_kernels import is_accepted, is_outdated
+from kseeds.methods.greedy.rule import TIE
+from kseeds.runtime.aligned import aligned
+from kseeds.runtime.block_sizes import BLOCK, LANES
+from kseeds.runtime.compiler import inlined, kernel
+from kseeds.sampling.sum_tree import Masses
+from kseeds.sampling.sum_tree_kernels import draw_rows, sum_block, sum_inner
+from kseeds.simd.row_products import row_products
+from kseeds.simd.runs import prefetch
+
+_row_products, _prefetch = row_products(), prefetch()
+
+PARTS = 65_535
+"""The largest lower bound of an entry, in parts of q."""
+_UNIT = 1.0 / PARTS * (1.0 - 1e-12)
+_AHEAD = 8
+"""Rows that are read ahead of the one that is looked at."""
+SUMMING = 1e-7
+"""Rounding of sums in double precision, as a share of them, and more."""
+
+
+class Rows(NamedTuple):
+    """The rows, what is known of each, and what products with them are worth.
+
+    ``size`` is that of a block. A computed squared distance errs by ``relative`` of itself, and one
+    from products by ``epsilon`` of the squared norms.
+    """
+
+    points: Any
+    squared: Any
+    labels: Any
+    weights: Any
+    norms: Any
+    mean: Any
+    size: int
+    relative: float
+    epsilon: float
+
+
+class Pool(NamedTuple):
+    """Proposals in their order, each with its number, and the list of rows of its column.
+
+    Of block b, the list of column k is from ``starts[b, k]`` to ``starts[b, k + 1]``. Upper bounds
+    of distances in it are ``doubts[b, k]`` more than lower ones.
+    """
+
+    rows: Any
+    columns: Any
+    uniforms: Any
+    numbers: Any
+    of_columns: Any
+    starts: Any
+    doubts: Any
+    entries: Any
+
+
+class Factors(NamedTuple):
+    """Columns as factors of rows, sixteen side by side, what is added to products, and norms."""
+
+    tile: Any
+    added: Any
+    squares: Any
+
+
+class Space(NamedTuple):
+    """16 rows about the mean, their limits and products; the lists of a block, and their sizes."""
+
+    rows: Any
+    limits: Any
+    products: Any
+    within: Any
+    lists: Any
+    counts: Any
+
+
+class Step(NamedTuple):
+    """The columns of a step, bounds of their gains by block, their sums, and the exact gains.
+
+    ``place`` has the place in the pool, the columns of the step, and the entries looked at.
+    """
+
+    columns: Any
+    most: Any
+    least: Any
+    exact: Any
+    totals: Any
+    place: Any
+
+
+def workspace(points: FloatArray, columns: int, size: int) -> Space:
+    """Return what `fill` needs."""
+    return Space(
+        aligned((LANES, points.shape[1]), points.dtype), aligned(LANES, points.dtype),
+        aligned((LANES, LANES), points.dtype), np.empty(LANES, dtype=np.uint16),
+        np.empty((columns, size), dtype=np.uint32), np.empty(columns, dtype=np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def set_norms(points: Any, mean: Any, start: int, stop: int, norms: Any) -> None:
+    """Write the squared norms of rows about the mean, which is the row of an array."""
+    for i in range(start, stop):
+        norms[i] = sum_of_squares(points, i, mean, 0)
+
+
+@kernel
+def look_ahead(
+    frozen: Masses, numbers: Any, first: int, squared: Any, targets: Any, rows: Any, places: Any
+) -> int:
+    """Write the next proposals that could be accepted now, with their numbers; return how many."""
+    at, found = first, 0
+    while found < rows.shape[0]:
+        missing = min(rows.shape[0] - found, numbers.shape[2] - at)
+        if missing == 0:
+            break
+        begin = found
+        draw_rows(frozen, numbers, 0, at, targets, rows[begin : begin + missing])
+        for b in range(missing):
+            i = rows[begin + b]
+            if is_accepted(numbers[0, 1, at + b], frozen.bounds[i], squared[i]):
+                rows[found], places[found] = i, at + b
+                found += 1
+        at += missing
+    return found
+
+
+@kernel
+def fill(
+    rows: Rows, bounds: Any, factors: Factors, block: int, space: Space, doubts: Any
+) -> int:  # fmt: skip
+    """List the rows of a block that may be nearer to a column than what they have; count them."""
+    n, d, columns = rows.points.shape[0], rows.points.shape[1], space.counts.shape[0]
+    start, shrunk, largest = block * rows.size, 1.0 - rows.epsilon, 0.0
+    stop = min(n, start + rows.size)
+    for k in range(columns):
+        space.counts[k] = 0
+    for low in range(start, stop, LANES):
+        size = min(LANES, stop - low)
+        for r in range(LANES):
+            i = low + r if r < size else low
+            for j in range(d):
+                space.rows[r, j] = rows.points[i, j] - rows.mean[0, j]
+            # No product is within reach of rows that cannot come nearer.
+            space.limits[r] = -np.inf
+            if r < size and rows.squared[i] > 0.0:
+                reach = np.float64(rows.squared[i]) * (1.0 + 3.0 * rows.relative)
+                space.limits[r] = reach - np.float64(rows.norms[i]) * shrunk
+                space.limits[r] = np.nextafter(space.limits[r], space.limits.dtype.type(np.inf))
+            largest = rows.norms[i] if rows.norms[i] > largest else largest
+        for k in range(0, columns, LANES):
+            if not _row_products(
+                space.rows, factors.tile, factors.added, k, space.limits, space.products,
+                space.within,
+            ):  # fmt: skip
+                continue
+            for r in range(size):
+                bits, i, q = np.int64(space.within[r]), low + r, 0
+                if bits == 0:
+                    continue
+                norm, place = np.float64(rows.norms[i]) * shrunk, i - start
+                scale = (1.0 - 3.0 * rows.relative) / np.float64(bounds[i])
+                while bits != 0:
+                    if bits & 1:
+                        share = (np.float64(space.products[r, q]) + norm) * scale
+                        code = PARTS if share >= 1.0 else (int(share * PARTS) if share > 0.0 else 0)
+                        space.lists[k + q, space.counts[k + q]] = (code << 16) | place
+                        space.counts[k + q] += 1
+                    bits >>= 1
+                    q += 1
+    total = 0
+    for k in range(columns):
+        total += space.counts[k]
+        doubts[block, k] = 2.02 * rows.epsilon * (largest + factors.squares[k])
+    return total
+
+
+@kernel
+def keep(space: Space, start: int, block: int, starts: Any, entries: Any) -> None:
+    """Copy the lists of a block to where they are kept, from ``start`` on."""
+    at = start
+    for k in range(space.counts.shape[0]):
+        starts[block, k] = at
+        for e in range(space.counts[k]):
+            entries[at] = space.lists[k, e]
+            at += 1
+    starts[block, space.counts.shape[0]] = at
+
+
+@kernel
+def next_candidates(rows: Rows, pool: Pool, bounds: Any, step: Step) -> bool:
+    """Write the columns of the next step, each once; or tell that the pool has not enough."""
+    at, accepted, count = step.place[0], 0, 0
+    trials = step.columns.shape[0]
+    while accepted < trials:
+        if at == pool.rows.shape[0]:
+            return False
+        i = pool.rows[at]
+        if is_accepted(pool.uniforms[at], bounds[i], rows.squared[i]):
+            accepted += 1
+            is_new, column = True, pool.columns[at]
+            for q in range(count):
+                is_new = is_new and step.columns[q] != column
+            if is_new:
+                step.columns[count] = column
+                count += 1
+        at += 1
+    step.place[0], step.place[1] = at, count
+    return True
+
+
+@kernel
+def bound_gains(rows: Rows, pool: Pool, bounds: Any, first: int, last: int, step: Step) -> int:
+    """Bound the gains of a step in some blocks, from both sides; return the entries looked at."""
+    looked, is_weighted = 0, rows.weights.shape[0] > 0
+    for block in range(first, last):
+        start = block * rows.size
+        for q in range(step.place[1]):
+            column, most, least = step.columns[q], 0.0, 0.0
+            begin, end = pool.starts[block, column], pool.starts[block, column + 1]
+            doubt = pool.doubts[block, column]
+            looked += end - begin
+            for e in range(begin, end):
+                entry = np.int64(pool.entries[e])
+                i = start + (entry & 0xFFFF)
+                now, unit = np.float64(rows.squared[i]), np.float64(bounds[i]) * _UNIT
+                lowered = now - (entry >> 16) * unit
+                if lowered > 0.0:
+                    weight = rows.weights[i] if is_weighted else 1.0
+                    most += weight * lowered
+                    surely = lowered - 1.01 * unit - 8.0 * rows.relative * now - doubt
+                    least += weight * (surely if surely > 0.0 else 0.0)
+            step.most[block, q], step.least[block, q] = most, least
+    return looked
+
+
+@inlined
+def _read_ahead(points: Any, i: int) -> None:
+    """Have a row read before it is needed."""
+    for j in range(0, points.shape[1], LANES):
+        _prefetch(points, i * points.shape[1] + j)
+
+
+@kernel
+def exact_gains(
+    rows: Rows, pool: Pool, bounds: Any, column: int, first: int, last: int, gains: Any
+) -> None:
+    """Write the exact gain of a column in some blocks."""
+    candidate = pool.of_columns[column]
+    for block in range(first, last):
+        start, total = block * rows.size, 0.0
+        begin, end = pool.starts[block, column], pool.starts[block, column + 1]
+        for e in range(begin, end):
+            if e + _AHEAD < end:
+                _read_ahead(rows.points, start + (np.int64(pool.entries[e + _AHEAD]) & 0xFFFF))
+            entry = np.int64(pool.entries[e])
+            i = start + (entry & 0xFFFF)
+            now = np.float64(rows.squared[i])
+            if (entry >> 16) * (np.float64(bounds[i]) * _UNIT) < now:
+                found = np.float64(sum_of_squares(rows.points, i, rows.points, candidate))
+                if found < now:
+                    total += (rows.weights[i] if rows.weights.shape[0] else 1.0) * (now - found)
+        gains[block] = total
+
+
+@kernel
+def take(
+    rows: Rows, pool: Pool, masses: Masses, bounds: Any, column: int, number: int, first: int,
+    last: int,
+) -> None:  # fmt: skip
+    """Compare the rows of some blocks with a column that becomes a centre; sum what has changed."""
+    candidate = pool.of_columns[column]
+    for block in range(first, last):
+        start, changed = block * rows.size, -1
+        begin, end = pool.starts[block, column], pool.starts[block, column + 1]
+        for e in range(begin, end):
+            if e + _AHEAD < end:
+                _read_ahead(rows.points, start + (np.int64(pool.entries[e + _AHEAD]) & 0xFFFF))
+            entry = np.int64(pool.entries[e])
+            i = start + (entry & 0xFFFF)
+            if (entry >> 16) * (np.float64(bounds[i]) * _UNIT) < np.float64(rows.squared[i]):
+                found = sum_of_squares(rows.points, i, rows.points, candidate)
+                if found < rows.squared[i]:
+                    rows.squared[i], rows.labels[i] = found, number
+                    if i // BLOCK != changed:
+                        if changed >= 0:
+                            sum_block(masses, changed)
+                        changed = i // BLOCK
+        if changed >= 0:
+            sum_block(masses, changed)
+
+
+@kernel
+def add_blocks(found: Any, count: int, totals: Any) -> None:
+    """Add up what blocks have found of the candidates of a step, in the order of the blocks."""
+    for q in range(count):
+        totals[q] = 0.0
+    for block in range(found.shape[0]):
+        for q in range(count):
+            totals[q] += found[block, q]
+
+
+@kernel
+def run(
+    rows: Rows, pool: Pool, masses: Masses, frozen: Masses, least: float, number: int, most: int,
+    seeds: Any, step: Step,
+) -> int:  # fmt: skip
+    """Take steps while Σ w·α² is at least ``least``, and at most so many entries were looked at.
+
+    Stops where the pool or an epoch of proposals ends. Returns how many steps were taken.
+    """
+    blocks, bounds, done = pool.starts.shape[0], frozen.bounds, 0
+    step.place[2] = 0
+    while done < seeds.shape[0] and step.place[2] <= most and masses.sums[1] >= least:
+        if is_outdated(masses.sums[1], frozen.sums[1]):
+            break
+        if not next_candidates(rows, pool, bounds, step):
+            break
+        step.place[2] += bound_gains(rows, pool, bounds, 0, blocks, step)
+        count, upper, lower, known = step.place[1], step.totals[0], step.totals[1], step.totals[2]
+        add_blocks(step.most, count, upper)
+        add_blocks(step.least, count, lower)
+        surely = 0.0
+        for q in range(count):
+            surely = lower[q] if lower[q] > surely else surely
+            known[q] = -1.0
+        surely *= (1.0 - TIE) * (1.0 - SUMMING)
+        left, at = 0, 0
+        for q in range(count):
+            if upper[q] * (1.0 + SUMMING) >= surely:
+                left, at = left + 1, q
+        if left > 1:
+            best = 0.0
+            while True:
+                at = -1
+                for q in range(count):
+                    if known[q] < 0.0 and (at < 0 or upper[q] > upper[at]):
+                        at = q
+                if at < 0 or upper[at] * (1.0 + SUMMING) < best * (1.0 - TIE):
+                    break
+                if upper[at] * (1.0 + SUMMING) < surely:
+                    break
+                exact_gains(rows, pool, bounds, step.columns[at], 0, blocks, step.exact)
+                known[at] = 0.0
+                for block in range(blocks):
+                    known[at] += step.exact[block]
+                best = known[at] if known[at] > best else best
+            at = 0
+            while known[at] < best * (1.0 - TIE):
+                at += 1
+        column = step.columns[at]
+        take(rows, pool, masses, bounds, column, number + done, 0, blocks)
+        sum_inner(masses.sums)
+        seeds[done] = pool.of_columns[column]
+        done += 1
+    return done
