@@ -34,22 +34,28 @@ from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.aligned import Reused, aligned
 from kseeds.runtime.block_sizes import BLOCK, LANES
-from kseeds.runtime.threads import BLOCK_ROWS, Workers
+from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
-from kseeds.sampling.sum_tree_kernels import sum_blocks, sum_inner
+from kseeds.sampling.sum_tree_kernels import sum_inner
 
 _PER_ROW, _AT_LEAST = 4, 1 << 18
 """Entries of lists there is room for: so many per row, and so many in all."""
 _FILLED = 0.8
 """Share of them that a pool is expected to need."""
-_MOST_COLUMNS = 128
+_MOST_COLUMNS = 256
 _FEWEST, _MOST = 1024, 8192
 """Rows of a block."""
 _MANY_ENTRIES = 100_000
-"""Entries looked at in a step from which on threads pay."""
+"""Entries looked at in a step from which on threads pay, of rows of few columns."""
 _AT_A_TIME = 10_000_000
 """The same of a call that takes several steps: some tens of milliseconds."""
+_COLUMNS = 64
+"""Columns of a row that make an entry twice as dear."""
+_LISTED = 0.5
+"""Share of the rows in a list, times the number of seeds, about and at least."""
+_FEW_CENTERS = 8
+"""First centres up to which all rows are compared with them at once."""
 
 
 class PoolRows:
@@ -76,7 +82,8 @@ class PoolRows:
             np.empty(self._blocks), np.empty((3, trials)), np.zeros(3, dtype=np.int64),
         )  # fmt: skip
         self._pool: kernels.Pool | None = None
-        self._list, self._of, self._decay = 0.6 * n, 1, 1.0
+        self._list, self._of, self._decay = _LISTED * n, 1, 1.0
+        self._dear = 1.0 + d / _COLUMNS
         self._effort = n * trials
 
     @property
@@ -87,16 +94,21 @@ class PoolRows:
     def add_centers(self, centers: FloatArray) -> int:
         """Compare all rows with the first centres; return the distances computed."""
         rows = self._rows
-        job = Job(rows.points, self._metric, self._workers, len(centers))
-        counts = NearestUpdater(job).update(self.nearest, centers, 0)
+        count = len(rows.points) * len(centers)
+        if len(centers) > _FEW_CENTERS:
+            job = Job(rows.points, self._metric, self._workers, len(centers))
+            counts = NearestUpdater(job).update(self.nearest, centers, 0)
+            count, centers = min(counts.distances, count), centers[:0]
+        centers = np.ascontiguousarray(centers)
+        centers.flags.writeable = False
 
         def task(start: int, stop: int) -> None:
-            kernels.set_norms(rows.points, rows.mean, start, stop, rows.norms)
-            sum_blocks(self._masses, start // BLOCK, -(-stop // BLOCK))
+            kernels.start_rows(rows, centers, self._masses, start, stop)
 
-        self._workers.over_blocks(task, len(rows.points), BLOCK_ROWS)
+        self._workers.over_blocks(task, len(rows.points), rows.size)
         sum_inner(self._masses.sums)
-        return min(counts.distances, len(rows.points) * len(centers))
+        self.nearest.n_compared = max(self.nearest.n_compared, len(centers))
+        return count
 
     def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
         """Take as many steps as the pool serves; make a new one if it serves none."""
@@ -108,7 +120,7 @@ class PoolRows:
             if is_outdated(self.total, proposals.frozen.sums.item(1)):
                 self._pool = None
                 break
-            if self._workers.n_threads > 1 and self._effort > _MANY_ENTRIES:
+            if self._workers.n_threads > 1 and self._effort > _MANY_ENTRIES / self._dear:
                 found = self._shared_step(bounds)
             else:
                 found = self._steps(proposals, most - len(seeds), least)
@@ -127,7 +139,7 @@ class PoolRows:
         seeds, pool = np.empty(most, dtype=np.int64), self._pool
         done = kernels.run(
             self._rows, pool, self._masses, proposals.frozen, least, self.nearest.n_compared,
-            _AT_A_TIME, seeds, self._step,
+            int(_AT_A_TIME / self._dear), seeds, self._step,
         )  # fmt: skip
         self.nearest.n_compared += done
         self._effort = int(self._step.place[2]) // max(done, 1)
@@ -186,13 +198,15 @@ class PoolRows:
     def _wanted(self, proposals: Proposals, most: int) -> int:
         """Return how many proposals a pool should have, for up to ``most`` steps."""
         # A list is of a share of the rows that falls with the number of seeds.
-        expected = max(1.0, self._list * self._of / self.nearest.n_compared)
+        seen = max(self._list * self._of, _LISTED * len(self._rows.points))
+        expected = max(1.0, seen / self.nearest.n_compared)
         wanted, steps = _FILLED * len(self._entries) / expected, float(most)
         if self._decay < 1.0:
             end = OUTDATED * proposals.frozen.sums.item(1)
             steps = min(steps, 1.0 + math.log(end / self.total) / math.log(self._decay))
-        wanted = min(wanted, _MOST_COLUMNS, 1.1 * steps * proposals.trials)
-        return max(proposals.trials, int(wanted))
+        # Some will not be accepted any more. Products are computed for sixteen at a time.
+        groups = math.ceil(1.2 * steps * proposals.trials / LANES)
+        return max(proposals.trials, int(min(wanted, _MOST_COLUMNS, groups * LANES)))
 
     def _refill(self, proposals: Proposals, most: int) -> None:
         """Make a pool of the next proposals."""

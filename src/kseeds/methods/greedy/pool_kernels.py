@@ -112,10 +112,16 @@ def workspace(points: FloatArray, columns: int, size: int) -> Space:
 
 
 @kernel
-def set_norms(points: Any, mean: Any, start: int, stop: int, norms: Any) -> None:
-    """Write the squared norms of rows about the mean, which is the row of an array."""
+def start_rows(rows: Rows, centers: Any, masses: Masses, start: int, stop: int) -> None:
+    """Write the squared norms of rows about the mean, compare them with centres, and sum blocks."""
     for i in range(start, stop):
-        norms[i] = sum_of_squares(points, i, mean, 0)
+        rows.norms[i] = sum_of_squares(rows.points, i, rows.mean, 0)
+        for s in range(centers.shape[0]):
+            found = sum_of_squares(rows.points, i, centers, s)
+            if found < rows.squared[i]:
+                rows.squared[i], rows.labels[i] = found, s
+    for block in range(start // BLOCK, (stop + BLOCK - 1) // BLOCK):
+        sum_block(masses, block)
 
 
 @kernel
@@ -147,6 +153,8 @@ def fill(
     n, d, columns = rows.points.shape[0], rows.points.shape[1], space.counts.shape[0]
     start, shrunk, largest = block * rows.size, 1.0 - rows.epsilon, 0.0
     stop = min(n, start + rows.size)
+    # Rounding of a limit is less than its two parts times the relative error, and times epsilon.
+    reach, limit = 1.0 + 4.0 * rows.relative, shrunk - rows.relative
     for k in range(columns):
         space.counts[k] = 0
     for low in range(start, stop, LANES):
@@ -158,9 +166,7 @@ def fill(
             # No product is within reach of rows that cannot come nearer.
             space.limits[r] = -np.inf
             if r < size and rows.squared[i] > 0.0:
-                reach = np.float64(rows.squared[i]) * (1.0 + 3.0 * rows.relative)
-                space.limits[r] = reach - np.float64(rows.norms[i]) * shrunk
-                space.limits[r] = np.nextafter(space.limits[r], space.limits.dtype.type(np.inf))
+                space.limits[r] = reach * np.float64(rows.squared[i]) - limit * rows.norms[i]
             largest = rows.norms[i] if rows.norms[i] > largest else largest
         for k in range(0, columns, LANES):
             if not _row_products(
