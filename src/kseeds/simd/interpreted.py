@@ -203,3 +203,8 @@ def row_products(
     is_within = out <= limits[:, None]
     within[:] = (is_within << np.arange(LANES)).sum(axis=1).astype(within.dtype)
     return bool(is_within.any())
+
+
+def lowest_bit(bits: Any) -> int:
+    """See `kseeds.simd.row_products.lowest_bit`."""
+    return (int(bits) & -int(bits)).bit_length() - 1

@@ -32,6 +32,21 @@ def row_products() -> Callable[..., Any]:
     return compiled
 
 
+def lowest_bit() -> Callable[..., Any]:
+    """Return a kernel function ``f(bits)``: the place of the lowest bit that is set."""
+    if JIT_DISABLED:
+        return interpreted.lowest_bit
+
+    @intrinsic
+    def compiled(typingctx: Any, bits: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.IntType(1)(1))
+
+        return types.int64(types.int64), generate
+
+    return compiled
+
+
 def _emit_row_products(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     element = sig.args[0].dtype
     vectors = Vectors(element, context, builder)

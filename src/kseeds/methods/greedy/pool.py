@@ -54,6 +54,8 @@ _COLUMNS = 64
 """Columns of a row that make an entry twice as dear."""
 _LISTED = 0.5
 """Share of the rows in a list, times the number of seeds, about and at least."""
+_DECAY = 0.6
+"""What the first step leaves of the potential, about."""
 _FEW_CENTERS = 8
 """First centres up to which all rows are compared with them at once."""
 
@@ -82,7 +84,7 @@ class PoolRows:
             np.empty(self._blocks), np.empty((3, trials)), np.zeros(3, dtype=np.int64),
         )  # fmt: skip
         self._pool: kernels.Pool | None = None
-        self._list, self._of, self._decay = _LISTED * n, 1, 1.0
+        self._list, self._of, self._decay = _LISTED * n, 1, _DECAY
         self._dear = 1.0 + d / _COLUMNS
         self._effort = n * trials
 

@@ -20,10 +20,10 @@ from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import draw_rows, sum_block, sum_inner
-from kseeds.simd.row_products import row_products
+from kseeds.simd.row_products import lowest_bit, row_products
 from kseeds.simd.runs import prefetch
 
-_row_products, _prefetch = row_products(), prefetch()
+_row_products, _lowest_bit, _prefetch = row_products(), lowest_bit(), prefetch()
 
 PARTS = 65_535
 """The largest lower bound of an entry, in parts of q."""
@@ -78,10 +78,12 @@ class Factors(NamedTuple):
 
 
 class Space(NamedTuple):
-    """16 rows about the mean, their limits and products; the lists of a block, and their sizes."""
+    """16 rows about the mean, their limits, norms, scales and products; the lists of a block."""
 
     rows: Any
     limits: Any
+    norms: Any
+    scales: Any
     products: Any
     within: Any
     lists: Any
@@ -106,8 +108,9 @@ def workspace(points: FloatArray, columns: int, size: int) -> Space:
     """Return what `fill` needs."""
     return Space(
         aligned((LANES, points.shape[1]), points.dtype), aligned(LANES, points.dtype),
-        aligned((LANES, LANES), points.dtype), np.empty(LANES, dtype=np.uint16),
-        np.empty((columns, size), dtype=np.uint32), np.empty(columns, dtype=np.int64),
+        *np.zeros((2, LANES)), aligned((LANES, LANES), points.dtype),
+        np.empty(LANES, dtype=np.uint16), np.empty((columns, size), dtype=np.uint32),
+        np.empty(columns, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -167,6 +170,8 @@ def fill(
             space.limits[r] = -np.inf
             if r < size and rows.squared[i] > 0.0:
                 space.limits[r] = reach * np.float64(rows.squared[i]) - limit * rows.norms[i]
+                space.norms[r] = shrunk * rows.norms[i]
+                space.scales[r] = (1.0 - 3.0 * rows.relative) / np.float64(bounds[i])
             largest = rows.norms[i] if rows.norms[i] > largest else largest
         for k in range(0, columns, LANES):
             if not _row_products(
@@ -175,19 +180,15 @@ def fill(
             ):  # fmt: skip
                 continue
             for r in range(size):
-                bits, i, q = np.int64(space.within[r]), low + r, 0
-                if bits == 0:
-                    continue
-                norm, place = np.float64(rows.norms[i]) * shrunk, i - start
-                scale = (1.0 - 3.0 * rows.relative) / np.float64(bounds[i])
+                bits = np.int64(space.within[r])
                 while bits != 0:
-                    if bits & 1:
-                        share = (np.float64(space.products[r, q]) + norm) * scale
-                        code = PARTS if share >= 1.0 else (int(share * PARTS) if share > 0.0 else 0)
-                        space.lists[k + q, space.counts[k + q]] = (code << 16) | place
-                        space.counts[k + q] += 1
-                    bits >>= 1
-                    q += 1
+                    column = k + _lowest_bit(bits)
+                    share = np.float64(space.products[r, column - k]) + space.norms[r]
+                    share *= space.scales[r]
+                    code = PARTS if share >= 1.0 else (int(share * PARTS) if share > 0.0 else 0)
+                    space.lists[column, space.counts[column]] = (code << 16) | (low - start + r)
+                    space.counts[column] += 1
+                    bits &= bits - 1
     total = 0
     for k in range(columns):
         total += space.counts[k]
