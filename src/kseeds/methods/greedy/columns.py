@@ -7,13 +7,13 @@ threads have shared it out.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import scan_kernels as kernels
 from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.scan import State
-from kseeds.methods.greedy.scan_compiled import rows_of
 from kseeds.nearest import costs
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import aligned
@@ -30,10 +30,10 @@ class ColumnRows:
     """See `kseeds.methods.greedy.steps.Rows`; Euclidean."""
 
     def __init__(self, problem: Problem, trials: int, workers: Workers) -> None:
-        self._state = state = State(problem, workers)
+        self._state = state = State(problem)
         (n, d), dtype = state.points.shape, state.points.dtype
         self._order = column_order(d)
-        self._rows = rows = rows_of(state, self._order)
+        self._rows = rows = _rows_of(state, self._order)
         groups = -(-trials // ABREAST)
         factors, added = aligned((groups * d, ABREAST), dtype), np.zeros(groups * ABREAST, dtype)
         factors[:] = 0.0
@@ -66,7 +66,7 @@ class ColumnRows:
         state.within.fill(1)  # every row may be nearer to the first candidate
         for number, center in enumerate(centers):
             self._candidates.centers[0] = center
-            kernels.take(self._rows, self._candidates, None, 0, number, 0, n, self._masses)
+            kernels.take(self._rows, self._candidates.centers, None, 0, number, 0, n, self._masses)
         state.nearest.n_compared = len(centers)
         sum_inner(self._masses.sums)
         return n * len(centers)
@@ -85,3 +85,12 @@ class ColumnRows:
         proposals.note(taken, is_stuck=done == 0)
         nearest.n_compared += done
         return seeds[:done].tolist(), int(pairs)
+
+
+def _rows_of(state: State, order: npt.NDArray[np.int64]) -> kernels.Scanned:
+    """Return the rows of a state as kernels take them, the mean in the order of a column."""
+    nearest = state.nearest
+    return kernels.Scanned(
+        state.points, nearest.squared, nearest.labels, state.weights, state.norms, state.within,
+        state.mean[order], state.epsilon, state.of_squared,
+    )  # fmt: skip

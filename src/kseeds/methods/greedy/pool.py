@@ -25,9 +25,8 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import pool_kernels as kernels
-from kseeds.methods.greedy.proposal_kernels import is_outdated
 from kseeds.methods.greedy.proposals import Proposals
-from kseeds.methods.greedy.rule import OUTDATED, TIE, winner
+from kseeds.methods.greedy.rule import OUTDATED, TIE, is_outdated, winner
 from kseeds.nearest.choice import Job
 from kseeds.nearest.projection import center_of
 from kseeds.nearest.state import Nearest
@@ -80,8 +79,9 @@ class PoolRows:
         self._blocks = -(-n // size)
         self._entries = np.empty(max(_PER_ROW * n, _AT_LEAST), dtype=np.uint32)
         self._step = kernels.Step(
-            np.empty(trials, dtype=np.int64), *np.empty((2, self._blocks, trials)),
-            np.empty(self._blocks), np.empty((3, trials)), np.zeros(3, dtype=np.int64),
+            np.empty(trials, dtype=np.int64), np.empty((self._blocks, trials)),
+            np.empty((self._blocks, trials)), np.empty(self._blocks), np.empty((3, trials)),
+            np.zeros(4, dtype=np.int64),
         )  # fmt: skip
         self._pool: kernels.Pool | None = None
         self._list, self._of, self._decay = _LISTED * n, 1, _DECAY
@@ -114,31 +114,34 @@ class PoolRows:
 
     def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
         """Take as many steps as the pool serves; make a new one if it serves none."""
-        if self._pool is None or is_outdated(self.total, proposals.frozen.sums.item(1)):
+        pool = self._pool
+        if pool is None:
             proposals.begin_step(self._masses)
-            self._refill(proposals, most)
-        before, seeds, bounds = self.total, [], proposals.frozen.bounds
+            pool = self._pool = self._refill(proposals, most)
+        seeds: list[int] = []
+        before, bounds, self._step.place[3] = self.total, proposals.frozen.bounds, 0
         while len(seeds) < most and self.total >= least:
             if is_outdated(self.total, proposals.frozen.sums.item(1)):
                 self._pool = None
                 break
             if self._workers.n_threads > 1 and self._effort > _MANY_ENTRIES / self._dear:
-                found = self._shared_step(bounds)
+                found = self._shared_step(pool, bounds)
             else:
-                found = self._steps(proposals, most - len(seeds), least)
+                found = self._steps(pool, proposals, most - len(seeds), least)
             if not found:
                 self._pool = None
                 break
             seeds += found
         if seeds:
             self._decay = (max(self.total, 1e-300) / before) ** (1.0 / len(seeds))
-            assert self._served is not None
-            proposals.taken = int(self._served.numbers[self._step.place[0] - 1]) + 1
-        return seeds, len(seeds) * proposals.trials * len(self._rows.points)
+            proposals.taken = int(pool.numbers[self._step.place[0] - 1]) + 1
+        return seeds, int(self._step.place[3]) * len(self._rows.points)
 
-    def _steps(self, proposals: Proposals, most: int, least: float) -> list[int]:
+    def _steps(
+        self, pool: kernels.Pool, proposals: Proposals, most: int, least: float
+    ) -> list[int]:
         """Take some steps by one call."""
-        seeds, pool = np.empty(most, dtype=np.int64), self._pool
+        seeds = np.empty(most, dtype=np.int64)
         done = kernels.run(
             self._rows, pool, self._masses, proposals.frozen, least, self.nearest.n_compared,
             int(_AT_A_TIME / self._dear), seeds, self._step,
@@ -148,10 +151,9 @@ class PoolRows:
         found: list[int] = seeds[:done].tolist()
         return found
 
-    def _shared_step(self, bounds: FloatArray) -> list[int]:
+    def _shared_step(self, pool: kernels.Pool, bounds: FloatArray) -> list[int]:
         """Take one step, shared out to threads; or none, if the pool has not enough."""
-        rows, pool, step = self._rows, self._pool, self._step
-        assert pool is not None
+        rows, step = self._rows, self._step
         if not kernels.next_candidates(rows, pool, bounds, step):
             return []
         share = -(-self._blocks // (4 * self._workers.n_threads))
@@ -173,7 +175,7 @@ class PoolRows:
             for q in left:
                 if known and upper[q] < max(known.values()) * (1.0 - TIE):
                     break
-                known[q] = self._exact_gain(int(step.columns[q]), bounds, share)
+                known[q] = self._exact_gain(pool, int(step.columns[q]), bounds, share)
             which = sorted(known)
             at = which[winner([known[q] for q in which])]
         column, number = int(step.columns[at]), self.nearest.n_compared
@@ -186,16 +188,14 @@ class PoolRows:
         self.nearest.n_compared += 1
         return [int(pool.of_columns[column])]
 
-    def _exact_gain(self, column: int, bounds: FloatArray, share: int) -> float:
+    def _exact_gain(self, pool: kernels.Pool, column: int, bounds: FloatArray, share: int) -> float:
         """Return the gain of a column."""
 
         def task(first: int, last: int) -> None:
-            kernels.exact_gains(
-                self._rows, self._pool, bounds, column, first, last, self._step.exact
-            )
+            kernels.exact_gains(self._rows, pool, bounds, column, first, last, self._step.exact)
 
         self._workers.over_blocks(task, self._blocks, share)
-        return sum(self._step.exact.tolist())
+        return float(sum(self._step.exact.tolist()))
 
     def _wanted(self, proposals: Proposals, most: int) -> int:
         """Return how many proposals a pool should have, for up to ``most`` steps."""
@@ -210,7 +210,7 @@ class PoolRows:
         groups = math.ceil(1.2 * steps * proposals.trials / LANES)
         return max(proposals.trials, int(min(wanted, _MOST_COLUMNS, groups * LANES)))
 
-    def _refill(self, proposals: Proposals, most: int) -> None:
+    def _refill(self, proposals: Proposals, most: int) -> kernels.Pool:
         """Make a pool of the next proposals."""
         wanted, trials, taken = self._wanted(proposals, most), proposals.trials, proposals.taken
         rows, places = np.empty((2, wanted), dtype=np.int64)
@@ -235,12 +235,12 @@ class PoolRows:
             if needed > len(self._entries):
                 self._entries = np.empty(needed, dtype=np.uint32)
         self._list, self._of = float(counts.mean()), self.nearest.n_compared
-        self._pool = self._served = kernels.Pool(
+        self._step.place[0] = 0
+        return kernels.Pool(
             rows[:count], np.array([columns[row] for row in rows[:count].tolist()]),
             numbers[0, 1, places[:count]], places[:count], np.array(list(columns)), starts, doubts,
             self._entries,
         )  # fmt: skip
-        self._step.place[0] = 0
 
     def _lists(self, columns: list[int], bounds: FloatArray) -> tuple[
         npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]

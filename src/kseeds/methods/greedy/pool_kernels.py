@@ -93,7 +93,8 @@ class Space(NamedTuple):
 class Step(NamedTuple):
     """The columns of a step, bounds of their gains by block, their sums, and the exact gains.
 
-    ``place`` has the place in the pool, the columns of the step, and the entries looked at.
+    ``place`` has the place in the pool, the columns of the step, the entries looked at, and the
+    columns of all steps.
     """
 
     columns: Any
@@ -108,7 +109,7 @@ def workspace(points: FloatArray, columns: int, size: int) -> Space:
     """Return what `fill` needs."""
     return Space(
         aligned((LANES, points.shape[1]), points.dtype), aligned(LANES, points.dtype),
-        *np.zeros((2, LANES)), aligned((LANES, LANES), points.dtype),
+        np.zeros(LANES), np.zeros(LANES), aligned((LANES, LANES), points.dtype),
         np.empty(LANES, dtype=np.uint16), np.empty((columns, size), dtype=np.uint32),
         np.empty(columns, dtype=np.int64),
     )  # fmt: skip
@@ -227,11 +228,12 @@ def next_candidates(rows: Rows, pool: Pool, bounds: Any, step: Step) -> bool:
                 count += 1
         at += 1
     step.place[0], step.place[1] = at, count
+    step.place[3] += count
     return True
 
 
 @kernel
-def bound_gains(rows: Rows, pool: Pool, bounds: Any, first: int, last: int, step: Step) -> int:
+def bound_gains(rows: Rows, pool: Pool, bounds: Any, first: Any, last: Any, step: Step) -> int:
     """Bound the gains of a step in some blocks, from both sides; return the entries looked at."""
     looked, is_weighted = 0, rows.weights.shape[0] > 0
     for block in range(first, last):
@@ -256,7 +258,7 @@ def bound_gains(rows: Rows, pool: Pool, bounds: Any, first: int, last: int, step
 
 
 @inlined
-def _read_ahead(points: Any, i: int) -> None:
+def _read_ahead(points: Any, i: Any) -> None:
     """Have a row read before it is needed."""
     for j in range(0, points.shape[1], LANES):
         _prefetch(points, i * points.shape[1] + j)
@@ -264,7 +266,7 @@ def _read_ahead(points: Any, i: int) -> None:
 
 @kernel
 def exact_gains(
-    rows: Rows, pool: Pool, bounds: Any, column: int, first: int, last: int, gains: Any
+    rows: Rows, pool: Pool, bounds: Any, column: int, first: Any, last: Any, gains: Any
 ) -> None:
     """Write the exact gain of a column in some blocks."""
     candidate = pool.of_columns[column]
@@ -286,8 +288,8 @@ def exact_gains(
 
 @kernel
 def take(
-    rows: Rows, pool: Pool, masses: Masses, bounds: Any, column: int, number: int, first: int,
-    last: int,
+    rows: Rows, pool: Pool, masses: Masses, bounds: Any, column: int, number: int, first: Any,
+    last: Any,
 ) -> None:  # fmt: skip
     """Compare the rows of some blocks with a column that becomes a centre; sum what has changed."""
     candidate = pool.of_columns[column]
@@ -298,7 +300,7 @@ def take(
             if e + _AHEAD < end:
                 _read_ahead(rows.points, start + (np.int64(pool.entries[e + _AHEAD]) & 0xFFFF))
             entry = np.int64(pool.entries[e])
-            i = start + (entry & 0xFFFF)
+            i: Any = start + (entry & 0xFFFF)
             if (entry >> 16) * (np.float64(bounds[i]) * _UNIT) < np.float64(rows.squared[i]):
                 found = sum_of_squares(rows.points, i, rows.points, candidate)
                 if found < rows.squared[i]:
@@ -330,14 +332,15 @@ def run(
 
     Stops where the pool or an epoch of proposals ends. Returns how many steps were taken.
     """
-    blocks, bounds, done = pool.starts.shape[0], frozen.bounds, 0
+    # Not 0 itself, for which kernels would be compiled again.
+    blocks, none, bounds, done = pool.starts.shape[0], np.int64(0), frozen.bounds, 0
     step.place[2] = 0
     while done < seeds.shape[0] and step.place[2] <= most and masses.sums[1] >= least:
         if is_outdated(masses.sums[1], frozen.sums[1]):
             break
         if not next_candidates(rows, pool, bounds, step):
             break
-        step.place[2] += bound_gains(rows, pool, bounds, 0, blocks, step)
+        step.place[2] += bound_gains(rows, pool, bounds, none, blocks, step)
         count, upper, lower, known = step.place[1], step.totals[0], step.totals[1], step.totals[2]
         add_blocks(step.most, count, upper)
         add_blocks(step.least, count, lower)
@@ -361,7 +364,7 @@ def run(
                     break
                 if upper[at] * (1.0 + SUMMING) < surely:
                     break
-                exact_gains(rows, pool, bounds, step.columns[at], 0, blocks, step.exact)
+                exact_gains(rows, pool, bounds, step.columns[at], none, blocks, step.exact)
                 known[at] = 0.0
                 for block in range(blocks):
                     known[at] += step.exact[block]
@@ -370,7 +373,7 @@ def run(
             while known[at] < best * (1.0 - TIE):
                 at += 1
         column = step.columns[at]
-        take(rows, pool, masses, bounds, column, number + done, 0, blocks)
+        take(rows, pool, masses, bounds, column, number + done, none, blocks)
         sum_inner(masses.sums)
         seeds[done] = pool.of_columns[column]
         done += 1

@@ -28,7 +28,7 @@ class Plain:
         """Compute the norms of the rows, and sum the masses."""
 
         def task(start: int, stop: int) -> None:
-            moved = state.compared[start:stop] - state.mean
+            moved = state.points[start:stop] - state.mean
             state.norms[start:stop] = np.einsum("ij,ij->i", moved, moved)
             sum_tree.sum_rows(state.masses, start, stop)
 
@@ -47,7 +47,7 @@ class Plain:
             self._within = np.empty((count, len(state.points)), dtype=np.bool_)
 
         def task(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
-            rows, squared = state.compared[start:stop], state.nearest.squared[start:stop]
+            rows, squared = state.points[start:stop], state.nearest.squared[start:stop]
             norms = state.norms[start:stop]
             table = factors @ (rows - state.mean if is_moved else rows).T
             table += step.squares[:, None]
