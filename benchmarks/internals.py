@@ -24,6 +24,7 @@ from kseeds.distributed.partition import Part
 from kseeds.inputs import prepare_points
 from kseeds.inputs.problem import Problem, prepare_problem
 from kseeds.laws import GREEDY
+from kseeds.methods.greedy.leading import leading_columns
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus.lazy import kernels
 from kseeds.methods.plusplus.lazy.compiled import Compiled
@@ -270,6 +271,10 @@ class Bench:
     def dimension(self) -> float:
         """Return about how many dimensions the rows fill."""
         return Sample(self.points).dimension()
+
+    def leading(self) -> int:
+        """Return how many columns a pool of greedy candidates compares first."""
+        return len(leading_columns(self.points))
 
     def _greedy(self, strategy: str) -> float:
         """Return nanoseconds a row of a greedy step, of 64."""

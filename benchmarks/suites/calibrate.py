@@ -157,7 +157,8 @@ CALIBRATIONS: dict[str, Calibration] = {
             ("plain", ("greedy_plain",), lambda b: costs.greedy_plain(b.points, 6)),
             ("columns", ("greedy_columns", "GREEDY_COPIED"),
              lambda b: costs.greedy_columns(b.points, 6)),
-            ("pool", ("greedy_pool",), lambda b: costs.greedy_pool(b.points, 64, 6) / 64))},
+            ("pool", ("greedy_pool", "GREEDY_LEADING", "GREEDY_LEADING_SEEDS"),
+             lambda b: costs.greedy_pool(b.points, 64, 6, b.leading()) / 64))},
     "greedy, scan, manhattan": Calibration(
         ("greedy_scan",), lambda b: (b.greedy("scan"), costs.greedy_scan(*b.rows, 6)),
         metric="manhattan"),

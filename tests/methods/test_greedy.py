@@ -12,8 +12,10 @@ from kseeds import laws as table
 from kseeds.distances.reference import squared_distances
 from kseeds.inputs import prepare_problem
 from kseeds.methods.greedy import fast, naive, pool, rule, tree
+from kseeds.methods.greedy.leading import leading_columns
 from kseeds.methods.greedy.proposal_kernels import candidates_of_step
 from kseeds.methods.greedy.proposals import Proposals
+from kseeds.nearest import costs
 from kseeds.nearest.choice import Job
 from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers
@@ -284,6 +286,24 @@ def test_pools_of_any_size_serve_the_same_steps(monkeypatch, weighted):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seeds", [0, 9])
+def test_leading_columns_leave_nothing_out(monkeypatch, dtype, seeds):
+    """From the first pool on, or in the middle; the other columns have some of the variance."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 40)) * np.where(np.arange(40) % 5 == 2, 9.0, 1.0)
+    X = np.round(X).astype(dtype)
+    assert len(leading_columns(X)) < 20
+    monkeypatch.setattr(costs, "GREEDY_LEADING_SEEDS", seeds)
+    for keywords in ({}, {"sample_weight": rng.integers(0, 3, size=3000).astype(float)}):
+        same = {"random_state": 4, "n_threads": 2, **keywords}
+        wanted = greedy_kmeans_plusplus(X, 50, algorithm="naive", **same)
+        found = greedy_kmeans_plusplus(X, 50, algorithm="fast", strategy="pool", **same)
+        np.testing.assert_array_equal(found.indices, wanted.indices)
+        np.testing.assert_array_equal(found.labels, wanted.labels)
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 3, 16, 37])
 def test_bounds_of_a_pool_hold_every_gain(dtype, d):
     """Lists leave out no row that a candidate is nearer to; exact gains are within the bounds."""
@@ -336,5 +356,6 @@ def test_the_fast_strategy_is_chosen_by_shape(monkeypatch):
     assert chosen(rng.normal(size=(20_000, 60)), 64) == "pool"
     assert chosen(rng.normal(size=(100_000, 8)), 256) == "pool", "no structure for a tree to use"
     flat = rng.normal(size=(60_000, 4)) @ rng.normal(size=(4, 60))
+    assert chosen(np.concatenate([flat, 50.0 * flat[:, :4]], axis=1), 512) == "pool", "few columns"
     assert chosen(flat, 512) == "projected_tree"
     assert chosen(flat, 16) == "pool"

@@ -67,7 +67,12 @@ GREEDY_COPIED = 2 << 20
 """Bytes of data that are copied as columns without asking."""
 GREEDY_PROJECTED = (900.0, 0.6)
 """What greedy k-means++ by a tree over projections costs a row, beside a share of what a pool
-costs."""
+of all columns costs."""
+GREEDY_LEADING = (0.88, 0.6)
+"""Share of the variance that columns must have to be compared before the others, and how many of
+the columns that may be at most."""
+GREEDY_LEADING_SEEDS = 24
+"""Seeds from which on they are: of fewer, too many pairs are left open."""
 GREEDY_STEP = {"naive": 6e4, "plain": 2e5, "scan": 2e5, "columns": 5e3, "pool": 4e4}
 """A greedy step, whatever the number of rows."""
 
@@ -210,24 +215,31 @@ def greedy_scan(points: FloatArray, metric: Metric, trials: int) -> float:
     return trials * pair(points, metric)
 
 
-def greedy_pool(points: FloatArray, n_clusters: int, trials: int) -> float:
+def greedy_pool(points: FloatArray, n_clusters: int, trials: int, leading: int) -> float:
     """Return the cost of all steps of greedy k-means++ by pools of candidates.
 
-    Products with all candidates, passes over the rows, of which the first are for few candidates
-    each, and lists: after s steps a list has about a share of 1/s of the rows.
+    Products with all candidates in the ``leading`` columns, passes over the rows, of which the
+    first are for few candidates each, and lists: after s steps a list has about a share of 1/s of
+    the rows.
     """
     d, logarithm = _columns(points), math.log(max(2, n_clusters))
+    if n_clusters <= 2 * GREEDY_LEADING_SEEDS:
+        leading = d
     candidates = 1.15 * trials * n_clusters
     passes = 5.0 * min(logarithm, 3.7) + candidates / 256
     listed = logarithm * (10.0 + 5.0 * trials + 0.15 * d)
-    products = candidates * (0.1 + 0.02 * d)
+    products = candidates * (0.1 + 0.02 * leading)
+    if leading < d:
+        listed += 5.0 * trials * logarithm * (1.0 + 0.01 * d)
+        listed += 1.15 * trials * GREEDY_LEADING_SEEDS * 0.02 * (d - leading)
     return width_of(points) * (products + passes * (5.0 + 0.25 * d) + listed)
 
 
 def greedy_projected_tree(points: FloatArray, n_clusters: int, trials: int) -> float:
     """Return the cost of all steps of greedy k-means++ by a forest over projections."""
     beside, share = GREEDY_PROJECTED
-    return width_of(points) * beside + share * greedy_pool(points, n_clusters, trials)
+    of_pool = greedy_pool(points, n_clusters, trials, _columns(points))
+    return width_of(points) * beside + share * of_pool
 
 
 def greedy_columns(points: FloatArray, trials: int) -> float:

@@ -15,6 +15,7 @@ from kseeds.distances.sparse_rows import is_sparse
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import naive, scan, steps
+from kseeds.methods.greedy.leading import leading_columns
 from kseeds.methods.greedy.rule import trials_for
 from kseeds.methods.greedy.steps import Rows
 from kseeds.nearest import costs
@@ -194,7 +195,7 @@ def _compiled_costs(problem: Problem, trials: int, job: Job) -> dict[str, float]
     points, k, d = problem.points, problem.n_clusters, problem.points.shape[1]
     if problem.metric.family is not Family.EUCLIDEAN:
         return {"scan": k * costs.greedy_scan(points, problem.metric, trials)}
-    pool = costs.greedy_pool(points, k, trials)
+    pool = costs.greedy_pool(points, k, trials, len(leading_columns(points)))
     found = {"pool": pool}
     if points.nbytes <= costs.GREEDY_COPIED and not is_mapped(points):
         found["columns"] = k * costs.greedy_columns(points, trials)

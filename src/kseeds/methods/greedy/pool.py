@@ -12,6 +12,9 @@ With u the unit roundoff, and x and c about a common mean, rounded: products, in
 coordinates, and norms give |x − c|² but for (2d + 8)u·(|x|² + |c|²), the norms themselves err by
 (d/16 + 36)u of them, and rounding x and c adds 4u. So ε = 3(d + 20)u. A squared distance is summed
 in sixteen lanes and errs by less than 2(d/16 + 36)u of itself.
+
+Where a few columns have most of the variance, products are of these only: distances in them are
+never more than those in all. The pairs that they leave open are compared exactly in the same pass.
 """
 
 from __future__ import annotations
@@ -25,8 +28,11 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import pool_kernels as kernels
+from kseeds.methods.greedy import pool_list_kernels as lists
+from kseeds.methods.greedy.leading import leading_columns
 from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import OUTDATED, TIE, is_outdated, winner
+from kseeds.nearest import costs
 from kseeds.nearest.choice import Job
 from kseeds.nearest.projection import center_of
 from kseeds.nearest.state import Nearest
@@ -68,14 +74,14 @@ class PoolRows:
         self.nearest = Nearest.empty(points)
         weights = np.empty(0) if problem.weights is None else problem.weights
         self._masses = Masses(self.nearest.squared, weights, sum_tree.new_sums(n))
-        mean = center_of(points).astype(dtype)[None]
-        mean.flags.writeable = False
+        self._mean = center_of(points).astype(dtype)
         size = min(_MOST, max(_FEWEST, -(-n // (8 * BLOCK)) * BLOCK))
         eps = float(np.finfo(dtype).eps)
-        self._rows = kernels.Rows(
+        self._rows = lists.Rows(
             points, self.nearest.squared, self.nearest.labels, weights, np.empty(n, dtype=dtype),
-            mean, size, (d / LANES + 36.0) * eps, 1.5 * (d + 20) * eps,
+            self._mean[None], np.arange(d), size, (d / LANES + 36.0) * eps, 1.5 * (d + 20) * eps,
         )  # fmt: skip
+        self._rows.mean.flags.writeable = False
         self._blocks = -(-n // size)
         self._entries = np.empty(max(_PER_ROW * n, _AT_LEAST), dtype=np.uint32)
         self._step = kernels.Step(
@@ -87,6 +93,8 @@ class PoolRows:
         self._list, self._of, self._decay = _LISTED * n, 1, _DECAY
         self._dear = 1.0 + d / _COLUMNS
         self._effort = n * trials
+        self._spaces, self._room = Reused(lambda: self._space(0)), 0
+        self._may_lead = True
 
     @property
     def total(self) -> float:
@@ -101,16 +109,34 @@ class PoolRows:
             job = Job(rows.points, self._metric, self._workers, len(centers))
             counts = NearestUpdater(job).update(self.nearest, centers, 0)
             count, centers = min(counts.distances, count), centers[:0]
-        centers = np.ascontiguousarray(centers)
-        centers.flags.writeable = False
-
-        def task(start: int, stop: int) -> None:
-            kernels.start_rows(rows, centers, self._masses, start, stop)
-
-        self._workers.over_blocks(task, len(rows.points), rows.size)
+        self._start(centers)
         sum_inner(self._masses.sums)
         self.nearest.n_compared = max(self.nearest.n_compared, len(centers))
         return count
+
+    def _start(self, centers: FloatArray) -> None:
+        """Compare all rows with some centres, and compute their norms."""
+        rows, centers = self._rows, np.ascontiguousarray(centers)
+        centers.flags.writeable = False
+
+        def task(start: int, stop: int) -> None:
+            lists.start_rows(rows, centers, self._masses, start, stop)
+
+        self._workers.over_blocks(task, len(rows.points), rows.size)
+
+    def _lead(self) -> None:
+        """Compare leading columns from now on: what they leave open has become little."""
+        rows, leading = self._rows, leading_columns(self._rows.points)
+        self._may_lead = False
+        if len(leading) == len(rows.leading):
+            return
+        mean, eps = self._mean[None, leading], float(np.finfo(self._mean.dtype).eps)
+        mean.flags.writeable = False
+        self._rows = rows._replace(
+            mean=mean, leading=leading, epsilon=1.5 * (len(leading) + 20) * eps
+        )
+        self._start(rows.points[:0])
+        self._room = 0
 
     def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
         """Take as many steps as the pool serves; make a new one if it serves none."""
@@ -212,6 +238,8 @@ class PoolRows:
 
     def _refill(self, proposals: Proposals, most: int) -> kernels.Pool:
         """Make a pool of the next proposals."""
+        if self._may_lead and self.nearest.n_compared >= costs.GREEDY_LEADING_SEEDS:
+            self._lead()
         wanted, trials, taken = self._wanted(proposals, most), proposals.trials, proposals.taken
         rows, places = np.empty((2, wanted), dtype=np.int64)
         count, ahead = 0, taken + 2 * wanted
@@ -249,27 +277,33 @@ class PoolRows:
         rows, factors, count = self._rows, self._factors(columns), len(columns)
         starts = np.empty((self._blocks, count + 1), dtype=np.int64)
         doubts, sizes = np.empty((self._blocks, count)), np.empty((self._blocks, count), np.int64)
-        spaces = Reused(lambda: kernels.workspace(rows.points, count, rows.size))
+        if count > self._room:
+            self._room = room = min(_MOST_COLUMNS, 2 * count) if count > LANES else LANES
+            self._spaces = Reused(lambda: self._space(max(room, count)))
         lock, used = threading.Lock(), [0]
 
         def task(block: int, _: int) -> None:
-            with spaces.one() as space:
-                total = int(kernels.fill(rows, bounds, factors, block, space, doubts))
-                sizes[block] = space.counts
+            with self._spaces.one() as space:
+                total = int(lists.fill(rows, bounds, factors, block, space, doubts))
+                sizes[block] = space.counts[:count]
                 with lock:
                     start = used[0]
                     used[0] += total
                 if start + total <= len(self._entries):
-                    kernels.keep(space, start, block, starts, self._entries)
+                    lists.keep(space, start, block, starts, self._entries)
 
         self._workers.over_blocks(task, self._blocks, 1)
         return starts, doubts, sizes.sum(axis=0)
 
-    def _factors(self, columns: list[int]) -> kernels.Factors:
+    def _space(self, columns: int) -> lists.Space:
+        rows = self._rows
+        return lists.workspace(rows.points, len(rows.leading), columns, rows.size)
+
+    def _factors(self, columns: list[int]) -> lists.Factors:
         """Return rows as factors about the mean, times −2, sixteen side by side."""
-        points = self._rows.points
-        (_, d), dtype, groups = points.shape, points.dtype, -(-len(columns) // LANES)
-        moved = points[columns] - self._rows.mean
+        points, leading = self._rows.points, self._rows.leading
+        d, dtype, groups = len(leading), points.dtype, -(-len(columns) // LANES)
+        moved = points[columns][:, leading] - self._rows.mean
         wide = moved.astype(np.float64)
         squares = np.einsum("ij,ij->i", wide, wide)
         whole = np.zeros((groups * LANES, d), dtype=dtype)
@@ -278,4 +312,4 @@ class PoolRows:
         tile.reshape(groups, d, LANES)[:] = whole.reshape(groups, LANES, d).swapaxes(1, 2)
         added = np.full(groups * LANES, np.inf, dtype=dtype)
         added[: len(columns)] = squares * (1.0 - self._rows.epsilon)
-        return kernels.Factors(tile, added, squares)
+        return lists.Factors(np.array(columns), tile, added, squares)

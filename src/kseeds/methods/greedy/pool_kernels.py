@@ -1,8 +1,6 @@
-"""Kernels of pools of candidates: their lists of rows, and the steps that these serve.
+"""Kernels of the steps that a pool of candidates serves, by their lists of rows.
 
-An entry of a list is a number of 32 bits: the row in its block, and above it how far the row is
-from the candidate at least, squared, in parts of 65 535 of its frozen q. See
-`kseeds.methods.greedy.pool` for the bounds.
+What is in a list: see `kseeds.methods.greedy.pool_list_kernels`.
 """
 
 from __future__ import annotations
@@ -11,45 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import sum_of_squares
+from kseeds.methods.greedy.pool_list_kernels import PARTS, Rows
 from kseeds.methods.greedy.proposal_kernels import is_accepted, is_outdated
 from kseeds.methods.greedy.rule import TIE
-from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import draw_rows, sum_block, sum_inner
-from kseeds.simd.row_products import lowest_bit, row_products
 from kseeds.simd.runs import prefetch
 
-_row_products, _lowest_bit, _prefetch = row_products(), lowest_bit(), prefetch()
+_prefetch = prefetch()
 
-PARTS = 65_535
-"""The largest lower bound of an entry, in parts of q."""
 _UNIT = 1.0 / PARTS * (1.0 - 1e-12)
 _AHEAD = 8
 """Rows that are read ahead of the one that is looked at."""
 SUMMING = 1e-7
 """Rounding of sums in double precision, as a share of them, and more."""
-
-
-class Rows(NamedTuple):
-    """The rows, what is known of each, and what products with them are worth.
-
-    ``size`` is that of a block. A computed squared distance errs by ``relative`` of itself, and one
-    from products by ``epsilon`` of the squared norms.
-    """
-
-    points: Any
-    squared: Any
-    labels: Any
-    weights: Any
-    norms: Any
-    mean: Any
-    size: int
-    relative: float
-    epsilon: float
 
 
 class Pool(NamedTuple):
@@ -69,27 +45,6 @@ class Pool(NamedTuple):
     entries: Any
 
 
-class Factors(NamedTuple):
-    """Columns as factors of rows, sixteen side by side, what is added to products, and norms."""
-
-    tile: Any
-    added: Any
-    squares: Any
-
-
-class Space(NamedTuple):
-    """16 rows about the mean, their limits, norms, scales and products; the lists of a block."""
-
-    rows: Any
-    limits: Any
-    norms: Any
-    scales: Any
-    products: Any
-    within: Any
-    lists: Any
-    counts: Any
-
-
 class Step(NamedTuple):
     """The columns of a step, bounds of their gains by block, their sums, and the exact gains.
 
@@ -103,29 +58,6 @@ class Step(NamedTuple):
     exact: Any
     totals: Any
     place: Any
-
-
-def workspace(points: FloatArray, columns: int, size: int) -> Space:
-    """Return what `fill` needs."""
-    return Space(
-        aligned((LANES, points.shape[1]), points.dtype), aligned(LANES, points.dtype),
-        np.zeros(LANES), np.zeros(LANES), aligned((LANES, LANES), points.dtype),
-        np.empty(LANES, dtype=np.uint16), np.empty((columns, size), dtype=np.uint32),
-        np.empty(columns, dtype=np.int64),
-    )  # fmt: skip
-
-
-@kernel
-def start_rows(rows: Rows, centers: Any, masses: Masses, start: int, stop: int) -> None:
-    """Write the squared norms of rows about the mean, compare them with centres, and sum blocks."""
-    for i in range(start, stop):
-        rows.norms[i] = sum_of_squares(rows.points, i, rows.mean, 0)
-        for s in range(centers.shape[0]):
-            found = sum_of_squares(rows.points, i, centers, s)
-            if found < rows.squared[i]:
-                rows.squared[i], rows.labels[i] = found, s
-    for block in range(start // BLOCK, (stop + BLOCK - 1) // BLOCK):
-        sum_block(masses, block)
 
 
 @kernel
@@ -147,66 +79,6 @@ def look_ahead(
                 found += 1
         at += missing
     return found
-
-
-@kernel
-def fill(
-    rows: Rows, bounds: Any, factors: Factors, block: int, space: Space, doubts: Any
-) -> int:  # fmt: skip
-    """List the rows of a block that may be nearer to a column than what they have; count them."""
-    n, d, columns = rows.points.shape[0], rows.points.shape[1], space.counts.shape[0]
-    start, shrunk, largest = block * rows.size, 1.0 - rows.epsilon, 0.0
-    stop = min(n, start + rows.size)
-    # Rounding of a limit is less than its two parts times the relative error, and times epsilon.
-    reach, limit = 1.0 + 4.0 * rows.relative, shrunk - rows.relative
-    for k in range(columns):
-        space.counts[k] = 0
-    for low in range(start, stop, LANES):
-        size = min(LANES, stop - low)
-        for r in range(LANES):
-            i = low + r if r < size else low
-            for j in range(d):
-                space.rows[r, j] = rows.points[i, j] - rows.mean[0, j]
-            # No product is within reach of rows that cannot come nearer.
-            space.limits[r] = -np.inf
-            if r < size and rows.squared[i] > 0.0:
-                space.limits[r] = reach * np.float64(rows.squared[i]) - limit * rows.norms[i]
-                space.norms[r] = shrunk * rows.norms[i]
-                space.scales[r] = (1.0 - 3.0 * rows.relative) / np.float64(bounds[i])
-            largest = rows.norms[i] if rows.norms[i] > largest else largest
-        for k in range(0, columns, LANES):
-            if not _row_products(
-                space.rows, factors.tile, factors.added, k, space.limits, space.products,
-                space.within,
-            ):  # fmt: skip
-                continue
-            for r in range(size):
-                bits = np.int64(space.within[r])
-                while bits != 0:
-                    column = k + _lowest_bit(bits)
-                    share = np.float64(space.products[r, column - k]) + space.norms[r]
-                    share *= space.scales[r]
-                    code = PARTS if share >= 1.0 else (int(share * PARTS) if share > 0.0 else 0)
-                    space.lists[column, space.counts[column]] = (code << 16) | (low - start + r)
-                    space.counts[column] += 1
-                    bits &= bits - 1
-    total = 0
-    for k in range(columns):
-        total += space.counts[k]
-        doubts[block, k] = 2.02 * rows.epsilon * (largest + factors.squares[k])
-    return total
-
-
-@kernel
-def keep(space: Space, start: int, block: int, starts: Any, entries: Any) -> None:
-    """Copy the lists of a block to where they are kept, from ``start`` on."""
-    at = start
-    for k in range(space.counts.shape[0]):
-        starts[block, k] = at
-        for e in range(space.counts[k]):
-            entries[at] = space.lists[k, e]
-            at += 1
-    starts[block, space.counts.shape[0]] = at
 
 
 @kernel
