@@ -320,7 +320,7 @@ class Bench:
             def task(_: None) -> None:
                 for batch in range(len(uniforms)):
                     draw_rows(
-                        masses, uniforms, batch, state.proposals.targets, state.proposals.rows
+                        masses, uniforms, batch, 0, state.proposals.targets, state.proposals.rows
                     )
                     kernels.evaluate(
                         state.rows, state.centers, state.proposals, family, state.known, uniforms,

@@ -29,8 +29,8 @@ def leading_columns(points: FloatArray) -> npt.NDArray[np.int64]:
     >>> len(leading_columns(X))
     20
     >>> X[:, 7] *= 50.0
-    >>> leading_columns(X).tolist()[:3], len(leading_columns(X)) < 10
-    ([0, 1, 2], True)
+    >>> 7 in leading_columns(X), len(leading_columns(X))
+    (True, 8)
     """
     n, d = points.shape
     everything = np.arange(d)
