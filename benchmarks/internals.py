@@ -24,6 +24,7 @@ from kseeds.distributed.partition import Part
 from kseeds.inputs import prepare_points
 from kseeds.inputs.problem import Problem, prepare_problem
 from kseeds.laws import GREEDY
+from kseeds.methods.greedy.leading import leading_columns
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.methods.plusplus.lazy import kernels
 from kseeds.methods.plusplus.lazy.compiled import Compiled
@@ -271,6 +272,10 @@ class Bench:
         """Return about how many dimensions the rows fill."""
         return Sample(self.points).dimension()
 
+    def leading(self) -> int:
+        """Return how many columns a pool of greedy candidates compares first."""
+        return len(leading_columns(self.points))
+
     def _greedy(self, strategy: str) -> float:
         """Return nanoseconds a row of a greedy step, of 64."""
         return self._greedy_steps(strategy, self.points) / self.n
@@ -315,7 +320,7 @@ class Bench:
             def task(_: None) -> None:
                 for batch in range(len(uniforms)):
                     draw_rows(
-                        masses, uniforms, batch, state.proposals.targets, state.proposals.rows
+                        masses, uniforms, batch, 0, state.proposals.targets, state.proposals.rows
                     )
                     kernels.evaluate(
                         state.rows, state.centers, state.proposals, family, state.known, uniforms,

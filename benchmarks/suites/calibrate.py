@@ -157,21 +157,20 @@ CALIBRATIONS: dict[str, Calibration] = {
             ("plain", ("greedy_plain",), lambda b: costs.greedy_plain(b.points, 6)),
             ("columns", ("greedy_columns", "GREEDY_COPIED"),
              lambda b: costs.greedy_columns(b.points, 6)),
-            ("scan", ("greedy_scan",), lambda b: costs.greedy_scan(*b.rows, 6)))},
+            ("pool", ("greedy_pool", "GREEDY_LEADING", "GREEDY_LEADING_SEEDS"),
+             lambda b: costs.greedy_pool(b.points, 64, 6, b.leading()) / 64))},
+    "greedy, scan, manhattan": Calibration(
+        ("greedy_scan",), lambda b: (b.greedy("scan"), costs.greedy_scan(*b.rows, 6)),
+        metric="manhattan"),
     "greedy, naive": Calibration(
         ("greedy_naive",), lambda b: (b.greedy("naive"), costs.greedy_naive(b.points, 6))),
     "greedy, tree": Calibration(
         ("greedy_tree", "greedy_pair", "leaf_centers"),
         lambda b: (b.greedy("tree"), costs.greedy_tree(b.points, 64, 6, b.dimension()) / 64), FEW),
-    **{f"greedy, {strategy} of a scan": Calibration(
-        ("GREEDY_PRUNED", "GREEDY_ROWS", "GREEDY_PROJECTING", "GREEDY_MANY_COLUMNS",
-         "GREEDY_MANY_SEEDS", "GREEDY_LEFT_OPEN"),
-        lambda b, strategy=strategy, share=share: (
-            b.greedy(strategy) / b.greedy("scan"), share), where)
-        for strategy, share, where in (
-            ("tree", costs.GREEDY_PRUNED["tree"], FEW),
-            ("projected_tree", costs.GREEDY_PRUNED["projected_tree"], MANY),
-            ("projected_scan", costs.GREEDY_PRUNED["projected_scan"], MANY))},
+    "greedy, projected tree": Calibration(
+        ("GREEDY_PROJECTED", "GREEDY_ROWS", "greedy_projected_tree"),
+        lambda b: (b.greedy("projected_tree"),
+                   costs.greedy_projected_tree(b.points, 64, 6) / 64), MANY),
     **{f"greedy, a step by {strategy} of few rows": Calibration(
         ("GREEDY_STEP",),
         lambda b, strategy=strategy, known=known: (b.greedy_step(strategy), known))
@@ -187,7 +186,7 @@ CALIBRATIONS: dict[str, Calibration] = {
             b.sparse.greedy(strategy), model(b.sparse.points, 6)), MANY)
         for strategy, constants, model in (
             ("plain", ("greedy_sparse_naive",), costs.greedy_sparse_naive),
-            ("scan", ("greedy_postings",), costs.greedy_postings))},
+            ("pool", ("greedy_postings",), costs.greedy_postings))},
     "looking for structure": Calibration(
         ("PROBE", "probe"), lambda b: (b.probe(), costs.probe(b.points))),
 }

@@ -59,9 +59,10 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
     ----------
     *kernel_sets : str
         Which: "lazy" for `kmeans_plusplus` and the reduction of `kmeans_parallel`;
-        "greedy_columns", "greedy_scan", "greedy_tree" and "greedy_projected_tree" for
-        `greedy_kmeans_plusplus` and patched scikit-learn; "brute", "tree", "projected_tree",
-        "projected_scan", "gemm" and "vantage" for `assign`, labels and `kmeans_parallel`;
+        "greedy_columns", "greedy_pool", "greedy_tree" and "greedy_projected_tree" for
+        `greedy_kmeans_plusplus` and patched scikit-learn, "greedy_scan" for other metrics than the
+        Euclidean; "brute", "tree", "projected_tree", "projected_scan", "gemm" and "vantage" for
+        `assign`, labels and `kmeans_parallel`;
         "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings", "inverted" and
         "sparse_means" for sparse data, instead of the others, and "sparse_sorting" if it is not
         sorted; "lloyd_tree", "lloyd_bounds" and "lloyd_sums" for `kmeans`, beside those of
@@ -176,8 +177,9 @@ def _warm_lazy(X: np.ndarray[Any, Any], *, is_sparse: bool) -> None:
 def _warm_greedy(X: np.ndarray[Any, Any], strategy: str) -> None:
     # Every row twice: candidates that coincide are too close to call, and computed exactly.
     problem, _, _ = prepare_problem(
-        np.repeat(X[: _ROWS // 2], 2, axis=0), 24, sample_weight=None, metric="euclidean",
-        initial_centers=None, random_state=0, n_threads=1, progress=False,
+        np.repeat(X[: _ROWS // 2], 2, axis=0), 24, sample_weight=None,
+        metric="manhattan" if strategy == "scan" else "euclidean", initial_centers=None,
+        random_state=0, n_threads=1, progress=False,
     )  # fmt: skip
     if strategy == "postings":
         problem = replace(problem, points=_sparse(problem.points), initial=_sparse(X[:0]))

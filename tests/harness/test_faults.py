@@ -92,7 +92,7 @@ def all_faults(jobs) -> tuple[list[Fault], dict[str, object]]:
     # Kernels that jobs find worth compiling only after a while would be compiled while watched,
     # and find a stand-in in place of a kernel that they call.
     chosen_by_time = ("lloyd_sums", "gemm", "brute", "lazy", "fingerprint", "greedy_columns",
-                      "greedy_scan", "greedy_tree")  # fmt: skip
+                      "greedy_pool", "greedy_tree")  # fmt: skip
     warmup(*chosen_by_time, dtype="float32")
     found, wanted = [], {}
     for job in jobs:

@@ -38,7 +38,7 @@ def seeds(X, **options):
 def test_every_cut_finds_the_seeds_of_naive(cut, kind, monkeypatch):
     monkeypatch.setattr(cuts.Choice, "of_step", lambda self, n: np.full(n, cut))
     X = text(kind)
-    assert seeds(X, algorithm="fast", strategy="scan") == seeds(X, algorithm="naive")
+    assert seeds(X, algorithm="fast", strategy="pool") == seeds(X, algorithm="naive")
 
 
 @pytest.mark.parametrize("kind", ["counts", "topics"])
@@ -57,14 +57,14 @@ def test_blocks_of_rows_and_candidates_that_are_compared_again(rows, cut, kind, 
 def test_cuts_change_as_seeds_are_found(metric, dtype):
     X = text("topics", dtype)
     wanted = seeds(X, algorithm="naive", metric=metric)
-    assert seeds(X, algorithm="fast", strategy="scan", metric=metric) == wanted
+    assert seeds(X, algorithm="fast", strategy="pool", metric=metric) == wanted
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e-30, 1e30, 1e150])
 def test_no_scale_is_too_large_or_small_for_bounds(scale):
     """They are in single precision, where such values would overflow or vanish."""
     X = text("signed") * scale
-    assert seeds(X, algorithm="fast", strategy="scan") == seeds(X, algorithm="naive")
+    assert seeds(X, algorithm="fast", strategy="pool") == seeds(X, algorithm="naive")
 
 
 @pytest.mark.parametrize("cut", [0, 1, N_CUTS - 1])
@@ -72,7 +72,7 @@ def test_rows_that_are_tiny_beside_others_are_not_lost(cut, monkeypatch):
     monkeypatch.setattr(cuts.Choice, "of_step", lambda self, n: np.full(n, cut))
     X = text("signed")
     X.data[X.indptr[3] :] *= 1e-21
-    assert seeds(X, algorithm="fast", strategy="scan") == seeds(X, algorithm="naive")
+    assert seeds(X, algorithm="fast", strategy="pool") == seeds(X, algorithm="naive")
 
 
 def test_columns_that_weigh_much_are_kept_dense():
@@ -107,5 +107,5 @@ def test_few_rows_are_looked_at_for_a_bound(monkeypatch):
     X = sparse.random_array((n, d), density=0.01, rng=rng, format="csr")
     common = rng.random((n, 60)) < share[:60]
     X = sparse.hstack([sparse.csr_array(0.02 * common), X]).tocsr()
-    greedy_kmeans_plusplus(X, 100, random_state=0, algorithm="fast", strategy="scan")
+    greedy_kmeans_plusplus(X, 100, random_state=0, algorithm="fast", strategy="pool")
     assert chosen[-1] > 0

@@ -9,11 +9,19 @@ import pytest
 
 from kseeds import assign, greedy_kmeans_plusplus, kmeans_parallel
 from kseeds import laws as table
+from kseeds.distances.reference import squared_distances
 from kseeds.inputs import prepare_problem
-from kseeds.methods.greedy import fast, naive, rule, tree
+from kseeds.methods.greedy import fast, naive, pool, rule, tree
+from kseeds.methods.greedy.leading import leading_columns
+from kseeds.methods.greedy.proposal_kernels import candidates_of_step
+from kseeds.methods.greedy.proposals import Proposals
+from kseeds.nearest import costs
 from kseeds.nearest.choice import Job
 from kseeds.runtime import compile_policy
 from kseeds.runtime.threads import Workers
+from kseeds.sampling import sum_tree
+from kseeds.sampling.streams import Purpose, Stream
+from kseeds.sampling.sum_tree import Masses
 from tests.data import METRICS, fit_for, points_of
 from tests.harness.profiles import sizes
 from tests.methods.cases import METHODS, Case, Input
@@ -142,7 +150,7 @@ def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
     gains = iter([1.0, 1.0 + 1.5e-6, 1.0 + 3e-6] * 100)
     monkeypatch.setattr(naive, "_FEW", 0)
     monkeypatch.setattr(naive, "_gains", lambda *columns: next(gains))
-    monkeypatch.setattr(naive._Rows, "draw", lambda self, uniforms: np.array([5, 6, 7]))
+    monkeypatch.setattr(naive._Rows, "candidates", lambda self, proposals: [5, 6, 7])
     found = greedy_kmeans_plusplus(
         X, 1, initial_centers=X[:1], n_local_trials=3, algorithm="naive", random_state=0
     )
@@ -165,9 +173,10 @@ def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype)
     finally:
         tracemalloc.stop()
     # A forest keeps a copy of the coordinates, or of their projections, and makes another.
-    copied = {"columns": 2, "tree": 4 * 2, "projected_scan": 2 * 3, "projected_tree": 6 * 3}
+    copied = {"columns": 2, "tree": 4 * 2, "projected_tree": 6 * 3}
     columns = copied.get(options.get("strategy", ""), 0)
-    assert peak < (40 if columns == 0 else 24 + columns * X.itemsize) * len(X)
+    # α² and the frozen masses are in the precision of the data.
+    assert peak < (32 + 2 * X.itemsize + columns * X.itemsize) * len(X)
 
 
 @pytest.mark.parametrize("algorithm", table.PARALLEL.algorithms)
@@ -219,6 +228,115 @@ def test_a_forest_shares_out_large_steps_and_takes_small_ones_together(monkeypat
     assert runs[0][2] < 0.3 * 40_000 * 30 * 5, "whole leaves are ruled out"
 
 
+def test_few_candidates_of_an_old_epoch_are_accepted_in_law_and_in_order():
+    """What is proposed from frozen masses, and accepted, is what a plain loop over them accepts."""
+    rng = np.random.default_rng(0)
+    then, weights = rng.random(200), rng.integers(0, 3, size=200).astype(float)
+    now = then * rng.random(200)
+    now[::3] = 0.0
+    frozen, masses = (Masses(one, weights, sum_tree.new_sums(200)) for one in (then, now))
+    for one in (frozen, masses):
+        sum_tree.sum_rows(one, 0, 200)
+        sum_tree.sum_inner(one.sums)
+    stream = Stream.from_random_state(3).by_round(Purpose.GREEDY)
+    numbers = stream(1, 4000).reshape(-1, 2)
+    rows = sum_tree.draw_rows(frozen, numbers[:, 0])
+    wanted = [i for i, u in zip(rows, numbers[:, 1], strict=True) if u * then[i] < now[i]]
+    for candidates in (Proposals.of_step, candidates_of_step):
+        proposals = Proposals(stream, 7)
+        proposals.begin_step(frozen)
+        proposals.begin_step = lambda masses: None  # the epoch goes on, however old
+        found = [i for _ in range(40) for i in candidates(proposals, masses)]
+        assert found == wanted[: 7 * 40]
+        assert not set(found) & set(range(0, 200, 3)), "α² = 0 is never accepted"
+
+
+def test_an_epoch_begins_when_half_of_the_masses_are_gone():
+    masses = Masses(np.array([1.0, 3.0]), np.empty(0), sum_tree.new_sums(2))
+    sum_tree.sum_rows(masses, 0, 2)
+    proposals, epochs = Proposals(lambda epoch, count: np.full(count, 0.5), 2), []
+    for total in (4.0, 3.0, 2.0, 1.9, 1.0, 0.9, 0.0):
+        masses.bounds[:], masses.sums[1] = total / 2, total
+        proposals.begin_step(masses)
+        epochs.append(float(proposals.frozen.sums[1]))
+    assert epochs == [4.0, 4.0, 4.0, 1.9, 1.9, 0.9, 0.0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pools_of_any_size_serve_the_same_steps(monkeypatch, weighted):
+    """Little room for lists, steps on threads, and pools of one step or many change nothing."""
+    X = points_of("clustered", 6000, 5, 0).astype(np.float32)
+    X[3000:] = X[:3000]  # every row twice: candidates whose gains are equal
+    keywords = {"random_state": 2, "n_threads": 2}
+    if weighted:
+        keywords["sample_weight"] = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    wanted = greedy_kmeans_plusplus(X, 60, algorithm="naive", **keywords)
+    for settings in (
+        {}, {"_PER_ROW": 0, "_AT_LEAST": 10}, {"_MANY_ENTRIES": -1}, {"_MOST_COLUMNS": 1},
+        {"_AT_A_TIME": 0}, {"_LISTED": 1e-6, "_DECAY": 0.999}, {"_FEW_CENTERS": 0},
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            for name, value in settings.items():
+                patch.setattr(pool, name, value)
+            found = greedy_kmeans_plusplus(X, 60, algorithm="fast", strategy="pool", **keywords)
+        np.testing.assert_array_equal(found.indices, wanted.indices, err_msg=str(settings))
+        np.testing.assert_array_equal(found.labels, wanted.labels)
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+        assert found.work.distances <= wanted.work.distances
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seeds", [0, 9])
+def test_leading_columns_leave_nothing_out(monkeypatch, dtype, seeds):
+    """From the first pool on, or in the middle; the other columns have some of the variance."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 40)) * np.where(np.arange(40) % 5 == 2, 9.0, 1.0)
+    X = np.round(X).astype(dtype)
+    assert len(leading_columns(X)) < 20
+    monkeypatch.setattr(costs, "GREEDY_LEADING_SEEDS", seeds)
+    for keywords in ({}, {"sample_weight": rng.integers(0, 3, size=3000).astype(float)}):
+        same = {"random_state": 4, "n_threads": 2, **keywords}
+        wanted = greedy_kmeans_plusplus(X, 50, algorithm="naive", **same)
+        found = greedy_kmeans_plusplus(X, 50, algorithm="fast", strategy="pool", **same)
+        np.testing.assert_array_equal(found.indices, wanted.indices)
+        np.testing.assert_array_equal(found.labels, wanted.labels)
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 16, 37])
+def test_bounds_of_a_pool_hold_every_gain(dtype, d):
+    """Lists leave out no row that a candidate is nearer to; exact gains are within the bounds."""
+    rng = np.random.default_rng(d)
+    X = (rng.normal(size=(2100, d)) + 30.0 * rng.integers(0, 2, size=(2100, 1))).astype(dtype)
+    problem, _, _ = prepare_problem(
+        X, 40, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,
+        n_threads=1, progress=False,
+    )  # fmt: skip
+    with Workers(1) as workers:
+        rows = pool.PoolRows(problem, 6, workers)
+        rows.add_centers(problem.points[:3])
+        proposals = Proposals(problem.stream.by_round(Purpose.GREEDY), 6)
+        for _ in range(4):
+            proposals.begin_step(rows._masses)
+            made, frozen = rows._refill(proposals, 5), proposals.frozen.bounds
+            kernels, step = pool.kernels, rows._step
+            while kernels.next_candidates(rows._rows, made, frozen, step):
+                count = int(step.place[1])
+                kernels.bound_gains(rows._rows, made, frozen, 0, rows._blocks, step)
+                upper, lower = step.most.sum(axis=0), step.least.sum(axis=0)
+                for q, column in enumerate(step.columns[:count].tolist()):
+                    candidate = problem.points[made.of_columns[column]]
+                    found = squared_distances(problem.points, candidate, problem.metric.kind)
+                    lowered = np.subtract(rows.nearest.squared, found, dtype=np.float64)
+                    gain = np.maximum(lowered, 0.0).sum()
+                    assert lower[q] * (1 - 1e-9) <= gain <= upper[q] * (1 + 1e-9)
+                    assert upper[q] - lower[q] < 0.5 * upper[q], "the bounds tell something"
+                    assert rows._exact_gain(made, column, frozen, 9) == pytest.approx(gain, 1e-12)
+                rows._shared_step(made, frozen)
+        assert rows.nearest.n_compared > 6
+
+
 def test_the_fast_strategy_is_chosen_by_shape(monkeypatch):
     def chosen(X, k):
         problem, _, _ = prepare_problem(
@@ -234,8 +352,10 @@ def test_the_fast_strategy_is_chosen_by_shape(monkeypatch):
     monkeypatch.setattr(compile_policy, "is_loaded", lambda: True)
     rng = np.random.default_rng(0)
     assert chosen(rng.random((100_000, 2)), 256) == "tree"
-    assert chosen(rng.random((3000, 2)), 256) == "columns"
-    assert chosen(rng.normal(size=(20_000, 60)), 64) == "columns"
-    assert chosen(rng.normal(size=(100_000, 100)), 64) == "scan"
-    flat = rng.normal(size=(20_000, 4)) @ rng.normal(size=(4, 60))
-    assert chosen(flat, 64) == "projected_tree"
+    assert chosen(rng.random((3000, 2)).astype(np.float32), 256) == "columns"
+    assert chosen(rng.normal(size=(20_000, 60)), 64) == "pool"
+    assert chosen(rng.normal(size=(100_000, 8)), 256) == "pool", "no structure for a tree to use"
+    flat = rng.normal(size=(60_000, 4)) @ rng.normal(size=(4, 60))
+    assert chosen(np.concatenate([flat, 50.0 * flat[:, :4]], axis=1), 512) == "pool", "few columns"
+    assert chosen(flat, 512) == "projected_tree"
+    assert chosen(flat, 16) == "pool"

@@ -27,7 +27,7 @@ ALGORITHMS = [
     (kmeans_plusplus, {"algorithm": "lazy", "kernels": "compiled", "refresh": "full", "batch": 1}),
     (greedy_kmeans_plusplus, {"algorithm": "naive"}),
     (greedy_kmeans_plusplus, {"algorithm": "fast", "strategy": "plain"}),
-    (greedy_kmeans_plusplus, {"algorithm": "fast", "strategy": "scan"}),
+    (greedy_kmeans_plusplus, {"algorithm": "fast", "strategy": "pool"}),
     (kmeans_parallel, {"algorithm": "naive"}),
     (kmeans_parallel, {"algorithm": "fast", "strategy": "plain"}),
     (kmeans_parallel, {"algorithm": "fast", "strategy": "brute"}),

@@ -34,7 +34,7 @@ def test_plain_and_compiled_agree_to_the_last_bit(n, dtype, weighted):
     few = [sum_tree.draw_rows(plain, uniforms[i : i + 1])[0] for i in range(len(uniforms))]
     rows, batch = np.empty(len(uniforms), dtype=np.int64), np.zeros((1, 2, len(uniforms)))
     batch[0, 0] = uniforms
-    sum_tree_kernels.draw_rows(compiled, batch, 0, np.empty(len(uniforms)), rows)
+    sum_tree_kernels.draw_rows(compiled, batch, 0, 0, np.empty(len(uniforms)), rows)
     assert many.tolist() == few == rows.tolist()
     assert (sum_tree.mass_of(plain, many) > 0.0).all()
 

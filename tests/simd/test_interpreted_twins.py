@@ -17,7 +17,16 @@ from kseeds.inputs.fingerprint_kernels import fingerprint_words
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import kernel
 from kseeds.runtime.threads import Workers
-from kseeds.simd import columns, interpreted, products, rows, runs, tables, transposed
+from kseeds.simd import (
+    columns,
+    interpreted,
+    products,
+    row_products,
+    rows,
+    runs,
+    tables,
+    transposed,
+)
 
 TERMS = ("square", "abs", "square_of_sum", "max_abs")
 WIDTHS = (1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 40, 64, 100)
@@ -47,6 +56,8 @@ COMPARE_WITH_GAP = compiled(columns.compare_with_gap(), 8)
 LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for together in (1, 4)}
 FOUR_PRODUCTS = compiled(products.four_products(), 5)
 PRODUCTS_WITHIN = compiled(products.products_within(), 6)
+ROW_PRODUCTS = compiled(row_products.row_products(), 7)
+LOWEST_BIT = compiled(row_products.lowest_bit(), 1)
 TRANSPOSE_BLOCK = compiled(transposed.transpose_block(), 7)
 KEEP_NEARER = compiled(tables.keep_nearer(), 4)
 KEEP_TWO_NEAREST = compiled(tables.keep_two_nearest(), 5)
@@ -75,7 +86,7 @@ def test_every_twin_is_compared_here():
         "lane_sum", "fingerprint_words", "fingerprinted_sum_of_squares", "weighted_sum",
         "column_sums", "box_sums", "compare_pair", "compare_with_gap", "group_minima",
         "least_products", "products_within", "four_products", "transpose_block", "keep_nearer",
-        "largest_of_lesser", "keep_two_nearest",
+        "largest_of_lesser", "keep_two_nearest", "row_products", "lowest_bit",
         "add_runs", "least_gap", "gaps_within", "prefetch",
     }  # fmt: skip
 
@@ -304,6 +315,33 @@ def test_four_products_and_those_within_limits(dtype, d):
             assert found == mine.any() == (entries <= limits).any()
             np.testing.assert_array_equal(mine, twin)
             assert limit not in (-1e9, 1e9) or bool(mine.all()) == found == (limit > 0.0)
+
+
+@pytest.mark.parametrize("d", [1, 7, 33])
+@both_types
+def test_products_of_rows(dtype, d):
+    rng = np.random.default_rng(d)
+    whole, tile = values(rng, (LANES, d), dtype, "grid"), values(rng, (2 * d, LANES), dtype, "grid")
+    added = values(rng, 2 * LANES, dtype, "grid")
+    for k in (0, LANES):
+        for limit in (-1e9, -5.0, 0.0, 1e9):
+            limits = (limit + rng.integers(0, 3, LANES)).astype(dtype)
+            entries, twins = np.empty((2, LANES, LANES), dtype=dtype)
+            mine, twin = np.empty((2, LANES), dtype=np.uint16)
+            found = ROW_PRODUCTS(whole, tile, added, k, limits, entries, mine)
+            assert found == interpreted.row_products(whole, tile, added, k, limits, twins, twin)
+            np.testing.assert_array_equal(entries, twins)
+            np.testing.assert_array_equal(mine, twin)
+            factor = tile[k // LANES * d : (k // LANES + 1) * d, 3]
+            assert entries[5, 3] == added[k + 3] + whole[5] @ factor
+            assert (mine[5] >> 3 & 1) == (entries[5, 3] <= limits[5])
+            assert found == (entries <= limits[:, None]).any()
+
+
+def test_lowest_bit():
+    for bits in (1, 2, 6, 40, 1 << 15, (1 << 40) + (1 << 16)):
+        wanted = bin(bits)[::-1].index("1")
+        assert LOWEST_BIT(np.int64(bits)) == interpreted.lowest_bit(np.int64(bits)) == wanted
 
 
 @both_types

@@ -9,6 +9,8 @@ Costs are per row, or per (row, centre) pair, of points of some shape, precision
 
 from __future__ import annotations
 
+import math
+
 from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.distances.sparse_rows import SparseRows
 from kseeds.runtime.block_sizes import COLUMNS
@@ -61,17 +63,18 @@ USELESS = {
 }
 """Share of all pairs evaluated exactly from which on a strategy is given up: no structure."""
 GREEDY_ROWS = 8192
-GREEDY_COPIED = 64 << 20
+GREEDY_COPIED = 2 << 20
 """Bytes of data that are copied as columns without asking."""
-GREEDY_PROJECTING = 300.0
-"""What greedy scans must take for a row, all steps together, for projections to pay."""
-GREEDY_MANY_COLUMNS, GREEDY_MANY_SEEDS, GREEDY_LEFT_OPEN = 256, 128, 0.15
-"""From how many columns and seeds on, and up to which share of pairs left open, a greedy scan of
-projections pays."""
-GREEDY_STEP = {"naive": 6e4, "plain": 2e5, "scan": 2e5, "columns": 5e3}
+GREEDY_PROJECTED = (900.0, 0.6)
+"""What greedy k-means++ by a tree over projections costs a row, beside a share of what a pool
+of all columns costs."""
+GREEDY_LEADING = (0.88, 0.6)
+"""Share of the variance that columns must have to be compared before the others, and how many of
+the columns that may be at most."""
+GREEDY_LEADING_SEEDS = 24
+"""Seeds from which on they are: of fewer, too many pairs are left open."""
+GREEDY_STEP = {"naive": 6e4, "plain": 2e5, "scan": 2e5, "columns": 5e3, "pool": 4e4}
 """A greedy step, whatever the number of rows."""
-GREEDY_PRUNED = {"tree": 0.15, "projected_tree": 0.25, "projected_scan": 0.6}
-"""Share of a greedy scan that is left, roughly."""
 
 SPARSE_PLAIN, SPARSE_ENTRY = 12.0, 1.2
 """An entry of a sparse row, in plain NumPy and compiled; compiled, also a pair with a centre."""
@@ -208,11 +211,35 @@ def greedy_plain(points: FloatArray, trials: int) -> float:
 
 
 def greedy_scan(points: FloatArray, metric: Metric, trials: int) -> float:
-    """Return the cost of a step of greedy k-means++ that looks at all rows."""
-    d = _columns(points)
-    if metric.family is not Family.EUCLIDEAN:
-        return trials * pair(points, metric)
-    return 1.2 * width_of(points) * (14.0 + 0.45 * d + trials * (0.4 + 0.02 * d))
+    """Return the cost of a step of greedy k-means++ by a metric that is not Euclidean."""
+    return trials * pair(points, metric)
+
+
+def greedy_pool(points: FloatArray, n_clusters: int, trials: int, leading: int) -> float:
+    """Return the cost of all steps of greedy k-means++ by pools of candidates.
+
+    Products with all candidates in the ``leading`` columns, passes over the rows, of which the
+    first are for few candidates each, and lists: after s steps a list has about a share of 1/s of
+    the rows.
+    """
+    d, logarithm = _columns(points), math.log(max(2, n_clusters))
+    if n_clusters <= 2 * GREEDY_LEADING_SEEDS:
+        leading = d
+    candidates = 1.15 * trials * n_clusters
+    passes = 5.0 * min(logarithm, 3.7) + candidates / 256
+    listed = logarithm * (10.0 + 5.0 * trials + 0.15 * d)
+    products = candidates * (0.1 + 0.02 * leading)
+    if leading < d:
+        listed += 5.0 * trials * logarithm * (1.0 + 0.01 * d)
+        listed += 1.15 * trials * GREEDY_LEADING_SEEDS * 0.02 * (d - leading)
+    return width_of(points) * (products + passes * (5.0 + 0.25 * d) + listed)
+
+
+def greedy_projected_tree(points: FloatArray, n_clusters: int, trials: int) -> float:
+    """Return the cost of all steps of greedy k-means++ by a forest over projections."""
+    beside, share = GREEDY_PROJECTED
+    of_pool = greedy_pool(points, n_clusters, trials, _columns(points))
+    return width_of(points) * beside + share * of_pool
 
 
 def greedy_columns(points: FloatArray, trials: int) -> float:
@@ -226,7 +253,7 @@ def greedy_tree(points: FloatArray, n_clusters: int, trials: int, dimension: flo
     After s steps a leaf is compared with the share of candidates that it would be compared with of
     s centres; see `leaf_centers`. Summed over the steps at powers of two.
     """
-    total, step = 1.7 * tree_build(points) + 0.02 * n_clusters, 1.0
+    total, step = 2.5 * tree_build(points) + 0.02 * n_clusters, 1.0
     while step < n_clusters:
         share = min(1.0, leaf_centers(points, step, dimension) / step)
         total += min(step, n_clusters - step) * trials * share * greedy_pair(points)

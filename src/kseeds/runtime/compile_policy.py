@@ -29,6 +29,7 @@ COMPILING = {
     "fingerprint": 0.3,
     "gemm": 2.2,
     "greedy_columns": 2.5,
+    "greedy_pool": 3.5,
     "greedy_postings": 1.5,
     "greedy_projected_tree": 7.5,
     "greedy_scan": 1.8,

@@ -47,8 +47,10 @@ def refresh_block(masses: Masses, block: int) -> None:
 
 
 @kernel
-def draw_rows(masses: Masses, uniforms: Any, batch: int, targets: Any, rows: Any) -> None:
-    """Write row i with probability mass_i / Σ mass, for each uniform draw of a batch.
+def draw_rows(
+    masses: Masses, uniforms: Any, batch: int, first: int, targets: Any, rows: Any
+) -> None:
+    """Write row i with probability mass_i / Σ mass, for each uniform draw of a batch from one on.
 
     There are three loops instead of one, so that the scattered reads of the second one overlap.
     ``targets`` is a workspace.
@@ -56,7 +58,7 @@ def draw_rows(masses: Masses, uniforms: Any, batch: int, targets: Any, rows: Any
     bounds, weights, sums = masses.bounds, masses.weights, masses.sums
     n, leaves = bounds.shape[0], sums.shape[0] // 2
     for b in range(rows.shape[0]):
-        target, t = uniforms[batch, 0, b] * sums[1], 1
+        target, t = uniforms[batch, 0, first + b] * sums[1], 1
         while t < leaves:
             left = sums[2 * t]
             # Rounding may push the target past the last mass; an empty side is never entered.

@@ -204,3 +204,20 @@ def gaps_within(a: Any, b: Any, start: int, most: float) -> int:
     """See `kseeds.simd.runs.gaps_within`."""
     part = slice(start, start + LANES)
     return sum(1 << lane for lane in np.flatnonzero(a[part] - b[part] <= most).tolist())
+
+
+def row_products(
+    rows: Any, tile: Any, added: Any, k: int, limits: Any, out: Any, within: Any
+) -> bool:
+    """See `kseeds.simd.row_products.row_products`."""
+    d = rows.shape[1]
+    with _silent():
+        out[:] = rows @ tile[k // LANES * d : (k // LANES + 1) * d] + added[k : k + LANES]
+    is_within = out <= limits[:, None]
+    within[:] = (is_within << np.arange(LANES)).sum(axis=1).astype(within.dtype)
+    return bool(is_within.any())
+
+
+def lowest_bit(bits: Any) -> int:
+    """See `kseeds.simd.row_products.lowest_bit`."""
+    return (int(bits) & -int(bits)).bit_length() - 1

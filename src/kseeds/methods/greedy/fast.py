@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from kseeds.distances.metrics import Family, FloatArray
+from kseeds.distances.metrics import Family
 from kseeds.distances.sparse_rows import is_sparse
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import naive, scan, steps
+from kseeds.methods.greedy.leading import leading_columns
 from kseeds.methods.greedy.rule import trials_for
 from kseeds.methods.greedy.steps import Rows
 from kseeds.nearest import costs
@@ -27,7 +28,6 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling.streams import Purpose
 
 _TREE_COMPONENTS = 7
-_SCAN_COMPONENTS = 63
 
 
 def draw(
@@ -78,10 +78,10 @@ def _plain(problem: Problem, trials: int, job: Job) -> Rows:
     return scan.ScannedRows(problem, job.workers, Plain(job.workers))
 
 
-def _scan(problem: Problem, trials: int, job: Job, components: Components | None = None) -> Rows:
+def _scan(problem: Problem, trials: int, job: Job) -> Rows:
     from kseeds.methods.greedy.scan_compiled import Compiled
 
-    return scan.ScannedRows(problem, job.workers, Compiled(job.workers), components)
+    return scan.ScannedRows(problem, job.workers, Compiled(job.workers))
 
 
 def _columns(problem: Problem, trials: int, job: Job) -> Rows:
@@ -90,8 +90,10 @@ def _columns(problem: Problem, trials: int, job: Job) -> Rows:
     return ColumnRows(problem, trials, job.workers)
 
 
-def _projected_scan(problem: Problem, trials: int, job: Job) -> Rows:
-    return _scan(problem, trials, job, job.components.leading(_SCAN_COMPONENTS))
+def _pool(problem: Problem, trials: int, job: Job) -> Rows:
+    from kseeds.methods.greedy.pool import PoolRows
+
+    return PoolRows(problem, trials, job.workers)
 
 
 def _tree(problem: Problem, trials: int, job: Job, components: Components | None = None) -> Rows:
@@ -113,23 +115,23 @@ def _postings(problem: Problem, trials: int, job: Job) -> Rows:
 _BUILDERS: dict[str, Callable[[Problem, int, Job], Rows]] = {
     "naive": _naive,
     "postings": _postings,
+    "scan": _scan,
     "plain": _plain,
     "columns": _columns,
-    "scan": _scan,
-    "projected_scan": _projected_scan,
+    "pool": _pool,
     "tree": _tree,
     "projected_tree": _projected_tree,
 }
-STRATEGIES = tuple(_BUILDERS)[2:]
+STRATEGIES = tuple(_BUILDERS)[3:]
 """How rows are compared with candidates; the naive way is for what they cannot do.
 
-Sparse rows have "postings", which stands in for all of these but "plain".
+Sparse rows have "postings" and other metrics "scan", which stand in for all of these but "plain".
 """
 _KERNELS = {
     "postings": "greedy_postings",
-    "columns": "greedy_columns",
     "scan": "greedy_scan",
-    "projected_scan": "greedy_scan",
+    "columns": "greedy_columns",
+    "pool": "greedy_pool",
     "tree": "greedy_tree",
     "projected_tree": "greedy_projected_tree",
 }
@@ -159,29 +161,21 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
         return "postings" if pays else "naive"
     if metric.function is not None or trials > scan.MOST:
         return "naive"
-    is_euclidean = metric.family is Family.EUCLIDEAN
-
-    def seconds_of(strategy: str, row: float, threads: int = job.workers.n_threads) -> float:
-        return 1e-9 * k * (len(points) * row / threads + costs.GREEDY_STEP[strategy])
-
-    uncompiled = {"naive": seconds_of("naive", costs.greedy_naive(points, trials))}
+    is_euclidean, dtype = metric.family is Family.EUCLIDEAN, points.dtype
+    uncompiled = {"naive": _seconds(problem, job, "naive", k * costs.greedy_naive(points, trials))}
     if is_euclidean:
-        uncompiled["plain"] = seconds_of("plain", costs.greedy_plain(points, trials))
+        plain_row = k * costs.greedy_plain(points, trials)
+        uncompiled["plain"] = _seconds(problem, job, "plain", plain_row)
     without = min(uncompiled, key=uncompiled.__getitem__)
     plain = uncompiled[without]
     if not compile_policy.is_loaded():
-        so_far = compile_policy.spent("greedy_scan", points.dtype)
+        so_far = compile_policy.spent("greedy_pool" if is_euclidean else "greedy_scan", dtype)
         if plain + so_far <= compile_policy.FROM_DISK:
             return without  # most first jobs are small
-    seconds = {"scan": seconds_of("scan", costs.greedy_scan(points, metric, trials))}
-    if is_euclidean:
-        floor = _without_structure(points)
-        if floor == "columns":
-            seconds["columns"] = seconds_of("columns", costs.greedy_columns(points, trials), 1)
-        best = _with_structure(problem, trials, job, seconds[floor])
-        if best is not None:
-            seconds[best] = seconds[floor] * costs.GREEDY_PRUNED[best]
-    dtype = points.dtype
+    seconds = {
+        name: _seconds(problem, job, name, row)
+        for name, row in _compiled_costs(problem, trials, job).items()
+    }
     compiled = min(
         seconds, key=lambda one: seconds[one] + compile_policy.waiting(_KERNELS[one], dtype)
     )
@@ -189,34 +183,35 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
     return compiled if pays else without
 
 
-def _without_structure(points: FloatArray) -> str:
-    """Return what looks at all rows: columns are a copy of them, which must not be large."""
-    is_small = points.nbytes <= costs.GREEDY_COPIED and not is_mapped(points)
-    return "columns" if is_small else "scan"
+def _seconds(problem: Problem, job: Job, strategy: str, row: float) -> float:
+    """Return what a job takes, given nanoseconds a row of one thread for all steps."""
+    threads = 1 if strategy == "columns" else job.workers.n_threads
+    step = costs.GREEDY_STEP.get(strategy, 0.0)
+    return 1e-9 * (len(problem.points) * row / threads + problem.n_clusters * step)
 
 
-def _with_structure(problem: Problem, trials: int, job: Job, floor: float) -> str | None:
-    """Return the strategy that is faster than ``floor`` seconds by the structure of the data."""
+def _compiled_costs(problem: Problem, trials: int, job: Job) -> dict[str, float]:
+    """Return what compiled strategies cost a row, in nanoseconds of one thread for all steps."""
     points, k, d = problem.points, problem.n_clusters, problem.points.shape[1]
-    # All of it is per row, in nanoseconds of one thread, as the cost model has it.
-    scanned = 1e9 * floor * job.workers.n_threads / len(points)
+    if problem.metric.family is not Family.EUCLIDEAN:
+        return {"scan": k * costs.greedy_scan(points, problem.metric, trials)}
+    pool = costs.greedy_pool(points, k, trials, len(leading_columns(points)))
+    found = {"pool": pool}
+    if points.nbytes <= costs.GREEDY_COPIED and not is_mapped(points):
+        found["columns"] = k * costs.greedy_columns(points, trials)
+    # The data is only looked at if that could pay: at best a tree is built, and little else.
+    looking = costs.probe(points)
     if tree_is_possible(points, problem.metric):
-        # At best a tree is built, and little else: the data is only looked at if that would pay.
-        if scanned <= costs.greedy_tree(points, k, trials, 0.0) + costs.probe(points):
-            return None
-        tree = costs.greedy_tree(points, k, trials, job.dimension)
-        return "tree" if tree < scanned else None
-    looking = costs.probe(points) + costs.components(points)
+        if min(found.values()) > costs.greedy_tree(points, k, trials, 0.0) + looking:
+            found["tree"] = looking + costs.greedy_tree(points, k, trials, job.dimension)
+        return found
+    looking += costs.components(points)
     is_large = costs.GREEDY_ROWS <= len(points) < 2**31 and not is_mapped(points)
-    if not is_large or d < LANES or scanned <= costs.GREEDY_PROJECTING + 2.0 * looking:
-        return None
-    if job.components.unexplained(_TREE_COMPONENTS) <= costs.PROJECTED_TREE_LEAVES:
-        return "projected_tree"
-    if d >= costs.GREEDY_MANY_COLUMNS and k >= costs.GREEDY_MANY_SEEDS:
-        left_open = job.sample.left_open(job.components.directions[:, :_SCAN_COMPONENTS])
-        if left_open <= costs.GREEDY_LEFT_OPEN:
-            return "projected_scan"
-    return None
+    projected = costs.greedy_projected_tree(points, k, trials)
+    pays = is_large and d >= LANES and pool > projected + 2.0 * looking
+    if pays and job.components.unexplained(_TREE_COMPONENTS) <= costs.PROJECTED_TREE_LEAVES:
+        found["projected_tree"] = projected + looking
+    return found
 
 
 METHOD = Method(draw, {"strategy": STRATEGIES}, takes_sparse=True)

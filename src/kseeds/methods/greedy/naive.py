@@ -17,6 +17,7 @@ from kseeds.distances.sparse_rows import Points, entries_per_row, is_sparse
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import steps
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import trials_for, winner
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.threads import Workers, rows_for
@@ -93,9 +94,9 @@ class _Rows(steps.OneByOne):
     def _masses(self) -> Masses:
         return Masses(self.nearest.squared, self._weights, self._sums)
 
-    def draw(self, uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
-        return sum_tree.draw_rows(self._masses, uniforms)
+    def candidates(self, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
+        return proposals.of_step(self._masses)
 
     def add_centers(self, centers: Points) -> int:
         """Compare all rows with the first centres; return the distances computed."""

@@ -19,8 +19,10 @@ from kseeds.distances.sparse_rows import Points, SparseRows
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import cuts
 from kseeds.methods.greedy import postings_kernels as kernels
+from kseeds.methods.greedy.proposal_kernels import candidates_of_step
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import winner
-from kseeds.methods.greedy.steps import Float64Array, OneByOne
+from kseeds.methods.greedy.steps import OneByOne
 from kseeds.nearest.inverted import Inverted
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import Reused, aligned
@@ -29,7 +31,7 @@ from kseeds.runtime.block_sizes import BLOCK, COLUMNS
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
-from kseeds.sampling.sum_tree_kernels import draw_rows, sum_blocks, sum_inner
+from kseeds.sampling.sum_tree_kernels import sum_blocks, sum_inner
 
 _CROWDED, _MOST_CROWDED = 1 / 6, 128
 """Share of the rows that have an entry in a column, from which on it is kept as a dense one unless
@@ -129,11 +131,9 @@ class PostingRows(OneByOne):
         sum_inner(self._sums)
         return counts.distances
 
-    def draw(self, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
-        drawn = np.empty(len(uniforms), dtype=np.int64)
-        draw_rows(self._masses, uniforms[None, None], 0, np.empty(len(uniforms)), drawn)
-        return drawn
+    def candidates(self, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
+        return candidates_of_step(proposals, self._masses)
 
     def add_best(self, candidates: list[int]) -> tuple[int, int]:
         """Make the best of some rows a centre, and compare all rows with it."""

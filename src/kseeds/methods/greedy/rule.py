@@ -1,4 +1,4 @@
-"""How many candidates a step draws, and which of them wins."""
+"""How many candidates a step draws, which proposals are candidates, and which of them wins."""
 
 from __future__ import annotations
 
@@ -12,6 +12,36 @@ Exactly equal gains are common: two points that only help each other have the sa
 summed in different orders, in blocks that depend on the algorithm and from distances of either
 precision; without this, rounding would pick the winner, and the law would be that of rounding.
 """
+
+
+OUTDATED = 0.5
+"""Share of the frozen Σ w·q that Σ w·α² falls below when a new epoch of proposals begins."""
+
+
+def is_accepted(uniform: float, then: float, now: float) -> bool:
+    """Tell whether a proposal is accepted whose α² was ``then`` and is ``now``.
+
+    In double precision; what is now 0 is never accepted.
+
+    Examples
+    --------
+    >>> from kseeds.methods.greedy.rule import is_accepted
+    >>> is_accepted(0.3, 2.0, 1.0), is_accepted(0.6, 2.0, 1.0), is_accepted(1e-9, 1e-320, 0.0)
+    (True, False, False)
+    """
+    return uniform * then < now
+
+
+def is_outdated(now: float, then: float) -> bool:
+    """Tell whether a step begins a new epoch, given Σ w·α² and the frozen Σ w·q.
+
+    Examples
+    --------
+    >>> from kseeds.methods.greedy.rule import is_outdated
+    >>> is_outdated(1.0, 2.0), is_outdated(0.9, 2.0)
+    (False, True)
+    """
+    return now < OUTDATED * then
 
 
 def trials_for(n_clusters: int, n_local_trials: int | None) -> int:

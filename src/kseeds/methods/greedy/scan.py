@@ -1,11 +1,10 @@
-"""Greedy k-means++ by one pass over all rows a step, where there is no structure to be used.
+"""Greedy k-means++ by one pass over all rows a step.
 
-The products of all rows with all candidates of a step give every squared distance but for rounding,
-and so bounds of every gain from both sides. Mostly they decide which candidate wins; only where two
-are too close to call are exact distances computed, and only of the rows that either may be nearer
-to. So are the distances of the rows that the winner may be nearer to. Projections on a few dozen
-directions, which never are farther apart than the points, bound gains from above only, but need not
-read the points: candidates are then compared exactly by falling bounds, until the next cannot win.
+In plain NumPy, the products of all rows with all candidates of a step give every squared distance
+but for rounding, and so bounds of every gain from both sides. Mostly they decide which candidate
+wins; only where two are too close to call are exact distances computed, and only of the rows that
+either may be nearer to. So are the distances of the rows that the winner may be nearer to. By
+metrics that are not Euclidean, compiled kernels compute all distances.
 
 With u the unit roundoff, |x|² + |c|² − 2·x·c errs by less than ε·(|x|² + |c|²), ε = 8(d + 12)u,
 where x and c are about a common mean (`kseeds.nearest.gemm`), and a computed squared distance by
@@ -22,10 +21,11 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import Family, FloatArray
 from kseeds.inputs.problem import Problem
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.methods.greedy.steps import OneByOne
 from kseeds.nearest.choice import Job
-from kseeds.nearest.projection import Components, Projection, center_of, rounding_of
+from kseeds.nearest.projection import center_of
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
@@ -41,10 +41,9 @@ Float64Array = npt.NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """The candidates of a step: whole, and as they are compared with all rows.
+    """The candidates of a step: whole, and about the mean.
 
-    ``moved`` are about the mean, or projected; ``errors[q]`` is what the products of candidate q
-    add to those of the rows.
+    ``errors[q]`` is what the products of candidate q add to those of the rows.
     """
 
     centers: FloatArray
@@ -58,50 +57,36 @@ class State:
 
     Attributes
     ----------
-    compared : ndarray
-        What is compared with the candidates first: the points, or projections of them.
     norms : ndarray
-        The squared norms of those about ``mean``; of the Euclidean metric only.
+        The squared norms of the points about ``mean``; of the Euclidean metric only.
     within : ndarray of uint16
         Bit q tells whether candidate q may be nearer than what a row has.
-    epsilon, of_squared, fixed : float
-        A squared distance errs by at most epsilon times the squared norms, of_squared times what
-        the row has, and this.
+    epsilon, of_squared : float
+        A squared distance errs by at most epsilon times the squared norms, and of_squared times
+        what the row has.
     """
 
-    def __init__(
-        self, problem: Problem, workers: Workers, components: Components | None = None
-    ) -> None:
-        self.points, self.metric, self.components = problem.points, problem.metric, components
+    def __init__(self, problem: Problem) -> None:
+        self.points, self.metric = problem.points, problem.metric
         n, dtype = len(self.points), self.points.dtype
         self.is_euclidean = self.metric.family is Family.EUCLIDEAN
         self.nearest = Nearest.empty(self.points)
         self.weights = np.empty(0) if problem.weights is None else problem.weights
         self.masses = Masses(self.nearest.squared, self.weights, sum_tree.new_sums(n))
-        self.compared, self.fixed = self.points, 0.0
-        eps = float(np.finfo(dtype).eps)
+        eps, d = float(np.finfo(dtype).eps), self.points.shape[1]
         self.of_squared = 2.0 * (self.metric.relative + 4.0 * eps)
-        if components is not None:
-            projection = Projection(components)
-            self.compared, radius = projection.of(self.points, workers)
-            self.compared.flags.writeable = False
-            # A projection is farther than what it is of by less than δ, for rounding, and
-            # 2δα ≤ ηα² + δ²/η for any η.
-            delta, eta = rounding_of(dtype) * 2.0 * radius, 1e-4
-            self.of_squared, self.fixed = self.of_squared + eta, 2.0 * delta * delta / eta
-        d = self.compared.shape[1]
         self.epsilon = 4.0 * (d + 12) * eps * 1.01
         self.mean = np.zeros(d, dtype=dtype)
         if self.is_euclidean:
-            self.mean = center_of(self.compared).astype(dtype)
+            self.mean = center_of(self.points).astype(dtype)
         self.norms = np.empty(n if self.is_euclidean else 0, dtype=dtype)
         self.within = np.empty(n, dtype=np.uint16)  # costs nothing until it is written
 
     def step_of(self, candidates: list[int]) -> Step:
         """Return what is needed of some rows as candidates."""
-        moved = self.compared[candidates] - self.mean
+        moved = self.points[candidates] - self.mean
         squares = np.einsum("ij,ij->i", moved, moved)
-        errors = (self.epsilon * squares + self.fixed).astype(squares.dtype)
+        errors = (self.epsilon * squares).astype(squares.dtype)
         return Step(self.points[candidates], moved, squares, errors)
 
 
@@ -111,8 +96,8 @@ class Tier(Protocol):
     def start(self, state: State) -> None:
         """Compute the norms of the rows, and sum the masses."""
 
-    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
+    def candidates(self, state: State, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
 
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
@@ -127,10 +112,8 @@ class Tier(Protocol):
 class ScannedRows(OneByOne):
     """See `kseeds.methods.greedy.steps.Rows`."""
 
-    def __init__(
-        self, problem: Problem, workers: Workers, tier: Tier, components: Components | None = None
-    ) -> None:
-        self._state = State(problem, workers, components)
+    def __init__(self, problem: Problem, workers: Workers, tier: Tier) -> None:
+        self._state = State(problem)
         self._workers, self._tier = workers, tier
 
     @property
@@ -143,9 +126,9 @@ class ScannedRows(OneByOne):
         """Σ w·α² over all rows."""
         return float(self._state.masses.sums[1])
 
-    def draw(self, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
-        return self._tier.draw(self._state, uniforms)
+    def candidates(self, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
+        return self._tier.candidates(self._state, proposals)
 
     def add_centers(self, centers: FloatArray) -> int:
         """Compare all rows with the first centres; return the distances computed."""
@@ -161,14 +144,10 @@ class ScannedRows(OneByOne):
         step = state.step_of(candidates)
         gains, errors = tier.gain_bounds(state, step)
         errors = errors + SUMMING * gains
-        if state.components is None:
-            at = self._best_within(step, gains - errors, gains + errors)
-            computed = len(candidates) * len(state.points)
-        else:
-            at, computed = self._best_below(step, gains + errors)
+        at = self._best_within(step, gains - errors, gains + errors)
         tier.take(state, step, at)
         state.nearest.n_compared += 1
-        return candidates[at], computed
+        return candidates[at], len(candidates) * len(state.points)
 
     def _best_within(self, step: Step, least: Float64Array, most: Float64Array) -> int:
         """Return which candidate wins, given bounds of the gains from both sides."""
@@ -176,15 +155,3 @@ class ScannedRows(OneByOne):
         if len(which) == 1:
             return int(which[0])
         return int(which[winner(self._tier.exact_gains(self._state, step, which))])
-
-    def _best_below(self, step: Step, most: Float64Array) -> tuple[int, int]:
-        """Return the same, given bounds from above, and the distances computed."""
-        known: dict[int, float] = {}
-        computed = 0
-        for q in np.argsort(-most, kind="stable").tolist():
-            if known and most[q] < max(known.values()) * (1.0 - TIE):
-                break
-            known[q] = self._tier.exact_gains(self._state, step, [q])[0]
-            computed += int(np.count_nonzero(self._state.within & (1 << q)))
-        which = sorted(known)
-        return which[winner([known[q] for q in which])], computed

@@ -1,4 +1,4 @@
-"""Kernels of a pass over all rows: bounds of gains, exact gains, and the rows of the winner."""
+"""Kernels that look at all rows: bounds of gains, exact gains, and the rows of the winner."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import squared_distance
+from kseeds.methods.greedy.proposal_kernels import draw_candidates, is_outdated
 from kseeds.methods.greedy.rule import TIE
 from kseeds.methods.greedy.scan import SUMMING
 from kseeds.nearest.brute_force_kernels import load_columns
@@ -15,7 +16,7 @@ from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import BLOCK, COLUMNS
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
-from kseeds.sampling.sum_tree_kernels import draw_rows, sum_block, sum_inner
+from kseeds.sampling.sum_tree_kernels import sum_block, sum_inner
 from kseeds.simd.products import ABREAST, four_products
 
 _four_products = four_products()
@@ -25,7 +26,6 @@ class Scanned(NamedTuple):
     """The rows, what is known of each, and what bounds their products; see `scan.State`."""
 
     points: Any
-    compared: Any
     squared: Any
     labels: Any
     weights: Any
@@ -46,10 +46,9 @@ class Candidates(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """64 rows as columns; what a product may be at most to lower a row, and the error of that."""
+    """The numbers of 64 rows; what a product may be at most to lower a row, its error, weights."""
 
     rows: Any
-    columns: Any
     products: Any
     room: Any
     error: Any
@@ -58,13 +57,11 @@ class Workspace(NamedTuple):
 
 
 def workspace(points: FloatArray) -> Workspace:
-    """Return what `gain_bounds` needs."""
-    columns = aligned((points.shape[1], COLUMNS), points.dtype)
-    columns[:] = 0.0
+    """Return what `run` needs."""
     products = aligned((ABREAST, COLUMNS), points.dtype)
     room, error = aligned((2, COLUMNS), points.dtype)
     rows, within = aligned(COLUMNS, np.int64), aligned(COLUMNS, np.uint16)
-    return Workspace(rows, columns, products, room, error, aligned(COLUMNS, np.float64), within)
+    return Workspace(rows, products, room, error, aligned(COLUMNS, np.float64), within)
 
 
 @kernel
@@ -112,28 +109,14 @@ def _bound_tile(
         rows.within[low + c] = within[c]
 
 
-@kernel
-def gain_bounds(
-    rows: Scanned, candidates: Candidates, start: int, stop: int, gains: Any, errors: Any,
-    space: Workspace,
-) -> None:  # fmt: skip
-    """Add the gains of the rows ``start`` to ``stop``, and what they may err by, column by column.
-
-    ``gains[q, c]`` is of every 64th row: sums of which none waits for another.
-    """
-    for low in range(start, stop, COLUMNS):
-        load_tile(rows, low, stop, space.columns, space.rows)
-        _bound_tile(space.columns, low, stop, rows, candidates, gains, errors, space)
-
-
-@kernel
+@inlined
 def load_tile(rows: Scanned, low: int, stop: int, columns: Any, numbers: Any) -> None:
     """Write up to 64 rows from ``low`` on, about the mean, as columns."""
     size = COLUMNS if low + COLUMNS < stop else stop - low
     for c in range(COLUMNS):
         numbers[c] = low + c
-    load_columns(rows.compared, numbers, size, columns)
-    for j in range(rows.compared.shape[1]):
+    load_columns(rows.points, numbers, size, columns)
+    for j in range(rows.points.shape[1]):
         for c in range(COLUMNS):
             columns[j, c] -= rows.mean[j]
 
@@ -141,7 +124,7 @@ def load_tile(rows: Scanned, low: int, stop: int, columns: Any, numbers: Any) ->
 @kernel
 def load_all(rows: Scanned, tiles: Any, numbers: Any) -> None:
     """Write all rows, about the mean, as columns, 64 by 64."""
-    n, d = rows.compared.shape
+    n, d = rows.points.shape
     for low in range(0, n, COLUMNS):
         columns = tiles[low // COLUMNS * d : (low // COLUMNS + 1) * d]
         load_tile(rows, low, n, columns, numbers)
@@ -172,17 +155,23 @@ def set_candidates(rows: Scanned, drawn: Any, order: Any, candidates: Candidates
 
 @kernel
 def run(
-    rows: Scanned, tiles: Any, order: Any, masses: Masses, candidates: Candidates, uniforms: Any,
-    least: float, number: int, seeds: Any, found: Any, drawn: Any, targets: Any, space: Workspace,
+    rows: Scanned, tiles: Any, order: Any, masses: Masses, candidates: Candidates,
+    frozen: Masses, numbers: Any, taken: Any, least: float, number: int, seeds: Any, found: Any,
+    drawn: Any, targets: Any, space: Workspace,
 ) -> Any:  # fmt: skip
     """Take steps while Σ w·α² is at least ``least``; return how many, and the pairs compared.
+
+    Stops where an epoch of proposals ends, or their numbers do.
 
     ``tiles`` are all rows as columns; ``found`` is a workspace of gains and of errors.
     """
     n, d, trials = rows.points.shape[0], order.shape[0], drawn.shape[0]
     gains, errors, pairs, done = found[0], found[1], 0, 0
-    while done < uniforms.shape[0] and masses.sums[1] >= least:
-        draw_rows(masses, uniforms, done, targets, drawn)
+    while done < seeds.shape[0] and masses.sums[1] >= least:
+        if is_outdated(masses.sums[1], frozen.sums[1]):
+            break
+        if not draw_candidates(frozen, numbers, taken, masses.bounds, targets, drawn):
+            break
         pairs += n * set_candidates(rows, drawn, order, candidates)
         for q in range(trials):
             for c in range(COLUMNS):
@@ -207,14 +196,14 @@ def run(
         if possible > 1:
             for q in range(trials):
                 gains[q, 0] = 0.0
-            exact_gains(rows, candidates, None, bits, 0, n, gains)
+            exact_gains(rows, candidates.centers, None, bits, 0, n, gains)
             most = 0.0
             for q in range(trials):
                 most = gains[q, 0] if bits >> q & 1 and gains[q, 0] > most else most
             for q in range(trials - 1, -1, -1):
                 if bits >> q & 1 and gains[q, 0] >= most * (1.0 - TIE):
                     at = q
-        take(rows, candidates, None, at, number + done, 0, n, masses)
+        take(rows, candidates.centers, None, at, number + done, 0, n, masses)
         sum_inner(masses.sums)
         seeds[done] = drawn[at]
         done += 1
@@ -222,15 +211,13 @@ def run(
 
 
 @kernel
-def all_gains(
-    rows: Scanned, candidates: Candidates, family: Any, start: int, stop: int, gains: Any
-) -> None:
-    """Add the gains of the rows ``start`` to ``stop`` by any metric, and set their bits."""
+def all_gains(rows: Scanned, centers: Any, family: Any, start: int, stop: int, gains: Any) -> None:
+    """Add the gains of the rows ``start`` to ``stop`` by another metric, and set their bits."""
     for i in range(start, stop):
         weight = rows.weights[i] if rows.weights.shape[0] > 0 else 1.0
         bits = 0
-        for q in range(candidates.centers.shape[0]):
-            found = squared_distance(rows.points, i, candidates.centers, q, family)
+        for q in range(centers.shape[0]):
+            found = squared_distance(rows.points, i, centers, q, family)
             if found < rows.squared[i]:
                 gains[q, 0] += weight * (np.float64(rows.squared[i]) - np.float64(found))
                 bits |= 1 << q
@@ -239,7 +226,7 @@ def all_gains(
 
 @kernel
 def exact_gains(
-    rows: Scanned, candidates: Candidates, family: Any, which: Any, start: int, stop: int,
+    rows: Scanned, centers: Any, family: Any, which: Any, start: int, stop: int,
     gains: Any,
 ) -> None:  # fmt: skip
     """Add the exact gains of the candidates whose bits are set in ``which``."""
@@ -247,7 +234,7 @@ def exact_gains(
         bits, q = which & np.int64(rows.within[i]), 0
         while bits != 0:
             if bits & 1:
-                found = squared_distance(rows.points, i, candidates.centers, q, family)
+                found = squared_distance(rows.points, i, centers, q, family)
                 if found < rows.squared[i]:
                     weight = rows.weights[i] if rows.weights.shape[0] > 0 else 1.0
                     gains[q, 0] += weight * (np.float64(rows.squared[i]) - np.float64(found))
@@ -257,7 +244,7 @@ def exact_gains(
 
 @kernel
 def take(
-    rows: Scanned, candidates: Candidates, family: Any, which: int, number: int, start: int,
+    rows: Scanned, centers: Any, family: Any, which: int, number: int, start: int,
     stop: int, masses: Masses,
 ) -> None:  # fmt: skip
     """Compare the rows ``start`` to ``stop`` with one candidate, where its bit is set.
@@ -269,7 +256,7 @@ def take(
         has_changed = False
         for i in range(low, low + BLOCK if low + BLOCK < stop else stop):
             if rows.within[i] & bit:
-                found = squared_distance(rows.points, i, candidates.centers, which, family)
+                found = squared_distance(rows.points, i, centers, which, family)
                 if found < rows.squared[i]:
                     rows.squared[i], rows.labels[i] = found, number
                     has_changed = True

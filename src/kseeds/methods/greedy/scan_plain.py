@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from kseeds.distances.reference import squared_distances
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.scan import Float64Array, State, Step
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.threads import Workers
@@ -28,16 +28,16 @@ class Plain:
         """Compute the norms of the rows, and sum the masses."""
 
         def task(start: int, stop: int) -> None:
-            moved = state.compared[start:stop] - state.mean
+            moved = state.points[start:stop] - state.mean
             state.norms[start:stop] = np.einsum("ij,ij->i", moved, moved)
             sum_tree.sum_rows(state.masses, start, stop)
 
         self._workers.over_blocks(task, len(state.points), _ROWS)
         sum_tree.sum_inner(state.masses.sums)
 
-    def draw(self, state: State, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α²."""
-        return sum_tree.draw_rows(state.masses, uniforms)
+    def candidates(self, state: State, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
+        return proposals.of_step(state.masses)
 
     def gain_bounds(self, state: State, step: Step) -> tuple[Float64Array, Float64Array]:
         """Return the gain of every candidate, and by how much it may be wrong; set the bits."""
@@ -47,7 +47,7 @@ class Plain:
             self._within = np.empty((count, len(state.points)), dtype=np.bool_)
 
         def task(start: int, stop: int) -> tuple[Float64Array, Float64Array]:
-            rows, squared = state.compared[start:stop], state.nearest.squared[start:stop]
+            rows, squared = state.points[start:stop], state.nearest.squared[start:stop]
             norms = state.norms[start:stop]
             table = factors @ (rows - state.mean if is_moved else rows).T
             table += step.squares[:, None]

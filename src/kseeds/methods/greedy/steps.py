@@ -1,8 +1,8 @@
 """The steps of greedy k-means++, whatever compares the rows with the candidates.
 
 The algorithms differ in how they find the gains and the nearest seeds of all rows, which the
-caller supplies as `Rows`. They share their random numbers, and so the candidates, wherever they
-sum w·α² in the same tree.
+caller supplies as `Rows`. They share their random numbers, and so the candidates, as they sum w·α²
+in the same tree; see `kseeds.methods.greedy.proposals`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from kseeds.distances.sparse_rows import Points
 from kseeds.distances.underflow import least_mass
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.nearest.state import Nearest
 from kseeds.results import Work
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clocks import first_to_fire
 from kseeds.sampling.streams import Purpose
-
-Float64Array = npt.NDArray[np.float64]
 
 
 class Rows(Protocol):
@@ -40,33 +38,27 @@ class Rows(Protocol):
     def add_centers(self, centers: Points) -> int:
         """Compare all rows with the first centres; return the distances computed."""
 
-    @property
-    def steps_at_once(self) -> int:
-        """How many steps `add_seeds` can take at most."""
+    def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
+        """Take one step, or up to ``most``.
 
-    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
-        """Take one step, or as many as there are rows of uniform numbers.
-
-        Candidates are drawn in proportion to w·α² from the tree of sums, the best of them by
+        Candidates are the next proposals that are accepted, the best of them by
         `kseeds.methods.greedy.rule.winner` becomes a seed, and all rows are compared with it. Stops
-        before a step where Σ w·α² is below ``least``. Returns the seeds and the distances computed.
+        before a step where Σ w·α² is below ``least``; there may be none if numbers of the proposals
+        are to be generated first. Returns the seeds and the distances computed.
         """
 
 
 class OneByOne(ABC):
     """Rows that take one step at a time."""
 
-    steps_at_once = 1
-
-    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
+    def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
         """Take one step; see `Rows`."""
-        drawn = self.draw(uniforms[0])
-        seed, distances = self.add_best(list(dict.fromkeys(drawn.tolist())))
+        seed, distances = self.add_best(list(dict.fromkeys(self.candidates(proposals))))
         return [seed], distances
 
     @abstractmethod
-    def draw(self, uniforms: Float64Array) -> npt.NDArray[np.int64]:
-        """Return a row per uniform number, drawn in proportion to w·α² from the tree of sums."""
+    def candidates(self, proposals: Proposals) -> list[int]:
+        """Return the candidates of the next step."""
 
     @abstractmethod
     def add_best(self, candidates: list[int]) -> tuple[int, int]:
@@ -101,12 +93,10 @@ def draw(problem: Problem, trials: int, purpose: Purpose, rows: Rows, workers: W
     if len(indices) < k:  # a single seed needs no distances
         work.distances += rows.add_centers(centers)
         least = least_mass(rows.nearest.squared, problem.weights, problem.metric)
-    uniforms = problem.stream.by_round(purpose)  # a step is a round, numbered by the seeds so far
+    proposals = Proposals(problem.stream.by_round(purpose), trials)
     while len(indices) < k and rows.total >= least:
         problem.progress.update(len(indices), k, "seeds")
-        steps = range(len(indices), min(len(indices) + rows.steps_at_once, k))
-        draws = np.array([uniforms(step, trials) for step in steps])
-        seeds, distances = rows.add_seeds(draws, least)
+        seeds, distances = rows.add_seeds(proposals, k - len(indices), least)
         indices += seeds
         work.candidates += trials * len(seeds)
         work.distances += distances

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.inputs.problem import Problem
 from kseeds.methods.greedy import tree_kernels as kernels
+from kseeds.methods.greedy.proposal_kernels import candidates_of_step
+from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.nearest.forest import one_after_the_other
 from kseeds.nearest.point_tree import trees_over
@@ -86,11 +88,6 @@ class TreeRows:
         return self._workers.n_threads > 1 and self._effort > _MANY_PAIRS
 
     @property
-    def steps_at_once(self) -> int:
-        """How many steps `add_seeds` can take at most."""
-        return 1 if self._is_shared_out else _STEPS
-
-    @property
     def total(self) -> float:
         """Σ w·α² over all rows."""
         return float(self._masses.sums[1])
@@ -111,26 +108,34 @@ class TreeRows:
         row = np.zeros(1, dtype=np.int64)
         kernels.set_candidates(as_rows, row, self._candidates, self._projection)
 
-    def add_seeds(self, uniforms: Float64Array, least: float) -> tuple[list[int], int]:
-        """Take as many steps as there are rows of uniform numbers, or fewer."""
+    def add_seeds(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
+        """Take one step that is shared out to threads, or some up to the next epoch."""
         if self._is_shared_out:
             self._effort = 0
-            seeds, pairs = self._step(uniforms[0])
+            drawn = np.array(candidates_of_step(proposals, self._masses))
+            seeds, pairs = self._step(drawn)
         else:
-            found = np.empty(len(uniforms), dtype=np.int64)
-            with self._spaces.one() as space:
-                done, pairs = kernels.run(
-                    self._forest, self._rows, self._masses, self._candidates, self._projection,
-                    uniforms[:, None, :], least, self.nearest.n_compared, _AT_A_TIME, found, space,
-                )  # fmt: skip
-                self._effort = int(space.effort[0]) // max(done, 1)
-            seeds = found[:done].tolist()
+            seeds, pairs = self._steps(proposals, min(most, _STEPS), least)
         self.nearest.n_compared += len(seeds)
         return seeds, pairs
 
-    def _step(self, uniforms: Float64Array) -> tuple[list[int], int]:
-        """Take one step, shared out to threads."""
-        drawn = sum_tree.draw_rows(self._masses, uniforms)
+    def _steps(self, proposals: Proposals, most: int, least: float) -> tuple[list[int], int]:
+        """Take some steps by one call."""
+        proposals.begin_step(self._masses)
+        numbers = proposals.numbers(proposals.taken + 2 * most * proposals.trials)
+        found, taken = np.empty(most, dtype=np.int64), np.array([proposals.taken])
+        with self._spaces.one() as space:
+            done, pairs = kernels.run(
+                self._forest, self._rows, self._masses, self._candidates, self._projection,
+                proposals.frozen, numbers, taken, least, self.nearest.n_compared, _AT_A_TIME,
+                found, space,
+            )  # fmt: skip
+            self._effort = int(space.effort[0]) // max(done, 1)
+        proposals.note(taken, is_stuck=done == 0)
+        return found[:done].tolist(), pairs
+
+    def _step(self, drawn: npt.NDArray[np.int64]) -> tuple[list[int], int]:
+        """Take one step with these candidates, shared out to threads."""
         candidates, projection, pairs = self._candidates, self._projection, 0
         count = kernels.set_candidates(self._rows, drawn, candidates, projection)
         known = every = (1 << count) - 1

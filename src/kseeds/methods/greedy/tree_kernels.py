@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kseeds.distances.pair_kernels import sum_of_squares
+from kseeds.methods.greedy.proposal_kernels import draw_candidates, is_outdated
 from kseeds.methods.greedy.rule import TIE
 from kseeds.nearest.brute_force_kernels import squares
 from kseeds.nearest.forest import Forest
@@ -23,10 +24,10 @@ from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.sampling.sum_tree import Masses
-from kseeds.sampling.sum_tree_kernels import draw_rows, refresh_block, sum_block, sum_inner
+from kseeds.sampling.sum_tree_kernels import refresh_block, sum_block, sum_inner
 
 BOUND, EXACT, TAKE = 0, 1, 2
-"""What is done at a leaf: bound gains from above, compute them, or make a candidate a centre."""
+"""What is done at a leaf: gains are bounded from above or computed, or a candidate is taken."""
 
 
 class Rows(NamedTuple):
@@ -309,10 +310,9 @@ def set_candidates(rows: Rows, drawn: Any, candidates: Candidates, projection: A
         drawn[count] = i
         for j in range(rows.points.shape[1]):
             candidates.centers[count, j] = rows.points[i, j]
-        if projection is None:
-            for j in range(rows.points.shape[1]):
+            if projection is None:
                 candidates.projected[count, j] = rows.points[i, j]
-        else:
+        if projection is not None:
             mean, directions = projection
             rest = 0.0
             for j in range(mean.shape[0]):
@@ -346,17 +346,23 @@ def winner_of(gains: Any, is_known: Any) -> int:
 @kernel
 def run(
     forest: Forest, rows: Rows, masses: Masses, candidates: Candidates, projection: Any,
-    uniforms: Any, least: float, number: Any, most: int, seeds: Any, space: Workspace,
+    frozen: Masses, numbers: Any, taken: Any, least: float, number: Any, most: int, seeds: Any,
+    space: Workspace,
 ) -> Any:  # fmt: skip
     """Take steps while Σ w·α² is at least ``least`` and at most so many pairs were looked at.
 
-    Returns how many steps were taken, whose seeds are in ``seeds``, and the pairs compared.
+    Stops where an epoch or the numbers of proposals end. Returns how many ``seeds`` there are, and
+    the pairs compared.
     """
-    parts, pairs, done, gains = forest.parts.shape[0] - 1, 0, 0, space.totals
+    parts, pairs, done = forest.parts.shape[0] - 1, 0, 0
+    gains, drawn = space.totals, space.drawn
     space.effort[0] = 0
-    while done < uniforms.shape[0] and space.effort[0] <= most and masses.sums[1] >= least:
-        draw_rows(masses, uniforms, done, space.targets, space.drawn)
-        count = set_candidates(rows, space.drawn, candidates, projection)
+    while done < seeds.shape[0] and space.effort[0] <= most and masses.sums[1] >= least:
+        if is_outdated(masses.sums[1], frozen.sums[1]):
+            break
+        if not draw_candidates(frozen, numbers, taken, rows.squared, space.targets, drawn):
+            break
+        count = set_candidates(rows, drawn, candidates, projection)
         bits, known = (np.int64(1) << count) - 1, np.int64(0)
         # Not the numbers themselves, for each of which `visit` would be compiled.
         exact, taking, none = np.int64(EXACT), np.int64(TAKE), np.int64(0)
@@ -385,11 +391,9 @@ def run(
                 known |= bit
                 best = gains[at] if gains[at] > best else best
         at = winner_of(gains, known)
-        pairs += visit(
-            forest, none, parts, np.int64(1) << at, taking, number + done, rows, candidates,
-            projection, space,
-        )  # fmt: skip
+        bit = np.int64(1) << at
+        visit(forest, none, parts, bit, taking, number + done, rows, candidates, projection, space)
         sum_changed(rows.changed, masses)
-        seeds[done] = space.drawn[at]
+        seeds[done] = drawn[at]
         done += 1
     return done, pairs

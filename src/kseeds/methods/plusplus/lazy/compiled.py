@@ -91,7 +91,7 @@ class Compiled:
         for batch in range(len(uniforms)):
             if state.known == state.wanted or state.is_exhausted:
                 return batch
-            draw_rows(masses, uniforms, batch, state.proposals.targets, state.proposals.rows)
+            draw_rows(masses, uniforms, batch, 0, state.proposals.targets, state.proposals.rows)
             pairs = self._evaluate(state, uniforms, batch)
             settled, accepted, more, wasted = kernels.settle(
                 state.rows, masses, state.centers, state.proposals, family, state.known, uniforms,

@@ -224,7 +224,7 @@ def run_batches(
     for batch in range(uniforms.shape[0]):
         if known == wanted or masses.sums[1] < least:
             break
-        draw_rows(masses, uniforms, batch, proposals.targets, proposals.rows)
+        draw_rows(masses, uniforms, batch, 0, proposals.targets, proposals.rows)
         pairs = evaluate(
             rows, centers, proposals, family, known, uniforms, batch, 0, proposals.rows.shape[0],
             space,

@@ -76,7 +76,7 @@ class SparseCompiled:
         for batch in range(len(uniforms)):
             if state.known == state.wanted or state.is_exhausted:
                 return batch
-            draw_rows(masses, uniforms, batch, state.proposals.targets, state.proposals.rows)
+            draw_rows(masses, uniforms, batch, 0, state.proposals.targets, state.proposals.rows)
             needed = kernels.entries_of(self._arrays, state.proposals.rows)
             seeds.reserve(int(seeds.pointers[state.known] + needed))
             lists = self._seeds(state)
