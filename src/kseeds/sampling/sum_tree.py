@@ -8,6 +8,8 @@ compiled, bit for bit, so that both draw the same rows.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,19 +119,17 @@ def _draw_row(masses: Masses, uniform: float) -> int:
         if target >= left and sums.item(node + 1) > 0.0:
             target -= left
             node += 1
-    row, reached = (node - leaves) * BLOCK, 0.0
+    row = (node - leaves) * BLOCK
     block = slice(row, row + BLOCK)
     mass_of_block = masses.bounds[block].tolist()  # Python floats have the precision of float64
     if len(masses.weights):
         weights = masses.weights[block].tolist()
         mass_of_block = [q * w for q, w in zip(mass_of_block, weights, strict=True)]
-    for i, mass in enumerate(mass_of_block, row):
-        if mass > 0.0:
-            row = i
-            reached += mass
-            if target < reached:
-                break
-    return row
+    # The first sum beyond the target is one with a positive mass: a mass of 0 adds nothing.
+    place = bisect_right(list(accumulate(mass_of_block)), target)
+    if place == len(mass_of_block):
+        place = max((at for at, mass in enumerate(mass_of_block) if mass > 0.0), default=0)
+    return row + place
 
 
 def _of_blocks(
