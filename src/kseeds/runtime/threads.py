@@ -159,10 +159,11 @@ class _Job:
 
     Each side says what it does before it looks at what the other has said, so one of them sees
     it: nothing is done that nobody waits for. An interrupt at any place changes nothing of that.
+    The work, and with it the data, is let go before the caller goes on.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
+        self._work: Callable[[], None] | None = work
         self._is_off = self._has_begun = False
         self._running = _thread.allocate_lock()
         self._running.acquire()
@@ -174,11 +175,12 @@ class _Job:
             return
         self._has_begun = True
         try:
-            if not self._is_off:
+            if not self._is_off and self._work is not None:
                 self._work()
         except BaseException as error:
             self._error = error
         finally:
+            self._work = None
             self._running.release()
 
     def end(self) -> BaseException | None:
@@ -187,6 +189,7 @@ class _Job:
         if self._has_begun:
             with self._running:
                 return self._error
+        self._work = None
         return None
 
 
