@@ -71,6 +71,9 @@ LINE = [[0.0], [1.0], [2.5], [7.0], [7.5], [12.0]]
 FOUR = [[0.0], [1.0], [3.0], [7.5]]
 PAIRS = [[0.0], [10.0], [11.0], [20.0], [21.0]]
 """Two pairs whose points, once the first row is a seed, help each other and nobody else."""
+STAR = [[10, 0], [8, 3], [0, 10], [0, 7], [-10, 0], [0, -10]]
+"""Around its middle, a seed lowers its neighbour but little of the sum: proposals from masses of
+before, which are accepted or not."""
 GLOBE = [[0.1, 0.3], [0.5, -0.4], [-1.0, 0.2], [0.9, 1.1], [-0.3, -0.8]]
 HEAVY = [1.0, 0.25, 3.0, 0.5, 2.0, 1.5]
 
@@ -122,6 +125,9 @@ METHODS = {
             "around centres": Input(LINE, HEAVY, 2, {"initial_centers": [[6.0], [-1.0]]}),
             "one trial": Input(LINE, HEAVY, 3, {"n_local_trials": 1}),
             "five trials": Input(FOUR, [1, 2, 1, 3], 3, {"n_local_trials": 5}),
+            "old masses": Input(
+                STAR, [1, 2, 1, 1, 1, 1], 3, {"initial_centers": [[0, 0]], "n_local_trials": 1}
+            ),
         },
         "ties",
         Input(GLOBE, [1.0, 2.0, 0.5, 1.0, 0.0], 3),
