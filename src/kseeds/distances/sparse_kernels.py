@@ -11,6 +11,7 @@ from kseeds.distances.arcs import arc_of
 from kseeds.distances.metrics import SAME_DIRECTION
 from kseeds.distances.sparse_reference import NEAR
 from kseeds.distances.sparse_rows import SparseRows
+from kseeds.runtime.aligned import read_only
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.runtime.threads import Workers, rows_for
 
@@ -32,8 +33,7 @@ class SparseArrays(NamedTuple):
     @classmethod
     def of(cls, rows: SparseRows) -> SparseArrays:
         """Return the arrays of rows."""
-        norms = rows.norms.view()
-        norms.flags.writeable = False  # kernels are compiled for one kind of array only
+        norms = read_only(rows.norms)
         return cls(rows.data, rows.indices.view(np.uint32), rows.indptr, norms)
 
 

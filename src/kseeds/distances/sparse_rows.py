@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.runtime.aligned import read_only
+
 IndexArray: TypeAlias = npt.NDArray[Any]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -66,8 +68,8 @@ class SparseRows:
         norms: Float64Array | None = None,
     ) -> None:
         # Read-only views, so that kernels are compiled for one type of array only.
-        self.data, self.indices = _read_only(data), _read_only(indices.astype(np.int32, copy=False))
-        self.indptr = _read_only(indptr.astype(np.int64, copy=False))
+        self.data, self.indices = read_only(data), read_only(indices.astype(np.int32, copy=False))
+        self.indptr = read_only(indptr.astype(np.int64, copy=False))
         self.shape = (len(indptr) - 1, int(n_columns))
         if norms is not None:
             self.norms = norms
@@ -253,11 +255,3 @@ def fit_single_precision(*parts: SparseRows) -> bool:
 def entries_per_row(points: Points) -> float:
     """Return how many coordinates of a row have to be read."""
     return max(points.per_row, 1.0) if is_sparse(points) else float(points.shape[1])
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if not array.flags.writeable:
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -37,7 +37,7 @@ from kseeds.nearest.choice import Job
 from kseeds.nearest.projection import center_of
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
-from kseeds.runtime.aligned import Reused, aligned
+from kseeds.runtime.aligned import Reused, aligned, read_only
 from kseeds.runtime.block_sizes import BLOCK, LANES
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
@@ -79,9 +79,9 @@ class PoolRows:
         eps = float(np.finfo(dtype).eps)
         self._rows = lists.Rows(
             points, self.nearest.squared, self.nearest.labels, weights, np.empty(n, dtype=dtype),
-            self._mean[None], np.arange(d), size, (d / LANES + 36.0) * eps, 1.5 * (d + 20) * eps,
+            read_only(self._mean[None]), np.arange(d), size, (d / LANES + 36.0) * eps,
+            1.5 * (d + 20) * eps,
         )  # fmt: skip
-        self._rows.mean.flags.writeable = False
         self._blocks = -(-n // size)
         self._entries = np.empty(max(_PER_ROW * n, _AT_LEAST), dtype=np.uint32)
         self._step = kernels.Step(
@@ -116,8 +116,7 @@ class PoolRows:
 
     def _start(self, centers: FloatArray) -> None:
         """Compare all rows with some centres, and compute their norms."""
-        rows, centers = self._rows, np.ascontiguousarray(centers)
-        centers.flags.writeable = False
+        rows, centers = self._rows, read_only(np.ascontiguousarray(centers))
 
         def task(start: int, stop: int) -> None:
             lists.start_rows(rows, centers, self._masses, start, stop)
@@ -130,8 +129,8 @@ class PoolRows:
         self._may_lead = False
         if len(leading) == len(rows.leading):
             return
-        mean, eps = self._mean[None, leading], float(np.finfo(self._mean.dtype).eps)
-        mean.flags.writeable = False
+        mean = read_only(self._mean[None, leading])
+        eps = float(np.finfo(self._mean.dtype).eps)
         self._rows = rows._replace(
             mean=mean, leading=leading, epsilon=1.5 * (len(leading) + 20) * eps
         )

@@ -19,7 +19,7 @@ from kseeds.nearest.forest import one_after_the_other
 from kseeds.nearest.point_tree import trees_over
 from kseeds.nearest.projection import Components, Projection, rounding_of
 from kseeds.nearest.state import Nearest
-from kseeds.runtime.aligned import Reused
+from kseeds.runtime.aligned import Reused, read_only
 from kseeds.runtime.block_sizes import BLOCK
 from kseeds.runtime.threads import Workers
 from kseeds.sampling import sum_tree
@@ -59,7 +59,7 @@ class TreeRows:
         placed, absolute, self._projection = points, 0.0, None
         if components is not None:
             placed, radius = Projection(components).of(points, workers)
-            placed.flags.writeable = False
+            placed = read_only(placed)
             absolute = rounding_of(dtype) * 2.0 * radius
             self._projection = components.mean, np.ascontiguousarray(components.directions)
         trees = trees_over(placed, workers)
@@ -103,8 +103,7 @@ class TreeRows:
 
     def _set_candidate(self, center: FloatArray) -> None:
         """Make a point the first candidate."""
-        as_rows = self._rows._replace(points=np.ascontiguousarray(center[None]))
-        as_rows.points.flags.writeable = False
+        as_rows = self._rows._replace(points=read_only(np.ascontiguousarray(center[None])))
         row = np.zeros(1, dtype=np.int64)
         kernels.set_candidates(as_rows, row, self._candidates, self._projection)
 
