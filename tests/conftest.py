@@ -44,14 +44,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _FIRST = (
     "tests/harness/test_golden.py",
+    # Beside it: these wait for others, compile little, or have a cache of their own.
     "tests/distributed/test_spark.py",
+    "tests/sklearn/test_own_tests.py",
+    "tests/runtime/test_kernel_cache.py",
+    # Long ones, which would leave a process with nothing to do if they came last.
+    "tests/methods/test_laws.py",
+    "tests/harness/test_concurrency.py",
     "tests/methods/test_greedy.py",
+    "tests/benchmarks/test_suites.py",
 )
+
+
+_LONG_TIMEOUT = 7200.0
+"""Seconds after which a test of the long profile fails; that of others is in pyproject.toml."""
 
 
 @pytest.hookimpl(trylast=True)  # when those that -m does not want are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with one file that compiles nearly every kernel, and beside it some that do not.
+    """Begin with one file that compiles most kernels, beside it some that do not, and long ones.
 
     Two processes that need the same kernel at the same time would both compile it; later ones find
     it in the cache.
@@ -60,6 +71,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=list(left_out))
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.timeout(_LONG_TIMEOUT))
     order = {name: place for place, name in enumerate(_FIRST)}
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 

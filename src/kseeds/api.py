@@ -291,7 +291,7 @@ def seed(
         work=drawn.work,
         seconds=time.perf_counter() - started,
         finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),
-        origin=None if len(problem.initial) else Origin(prepared.metric.given, before),
+        origin=None if len(problem.initial) else Origin(prepared.metric.given, before, indices),
         is_complete=drawn.nearest is not None and drawn.nearest.oldest == len(indices),
     )
 

@@ -135,7 +135,7 @@ def kmeans_plusplus(
     >>> centers.shape
     (5, 1)
     """
-    rows = rows_of(X, sample_weight)
+    rows = rows_of(X, "kmeans_plusplus", sample_weight)
     return seed(
         lambda: _backend.running(rows.blocks, rows.weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
@@ -192,7 +192,7 @@ def kmeans_parallel(
     (5, 1)
     """
     schedule = check_schedule(oversampling, rounds, reduction)
-    rows = rows_of(X, sample_weight)
+    rows = rows_of(X, "kmeans_parallel", sample_weight)
     return seed(
         lambda: _backend.running(rows.blocks, rows.weights, cache), n_clusters,
         metric=metric, initial_centers=initial_centers, random_state=random_state,
@@ -248,7 +248,8 @@ def kmeans(
         Keep the rows in the memory of the workers between passes. False reads them again in every
         pass, for data that is larger than that memory.
     progress : bool or callable, default False
-        True shows a bar on stderr; a function is called with (done, total) iterations.
+        True shows a bar on stderr; a function is called with (done, total) iterations, where total
+        is ``max_iter`` until it ends, and then as many as there were.
 
     Returns
     -------
@@ -270,7 +271,7 @@ def kmeans(
     >>> found.centers.round(6).tolist(), found.labels.compute().tolist()
     ([[0.1], [7.2]], [0, 0, 1, 1])
     """
-    rows = rows_of(X, sample_weight)
+    rows = rows_of(X, "kmeans", sample_weight)
 
     def labelled(backend: _backend.DaskBackend, plan: Plan, n: int) -> list[Any]:
         # The number of rows of each chunk is known now, even if it was not before.
@@ -315,7 +316,7 @@ def assign(X: Any, centers: Any, *, metric: str = "euclidean") -> DaskAssignment
     from dask.delayed import delayed
 
     name = check_metric_name(metric)
-    rows = rows_of(X)
+    rows = rows_of(X, "assign")
     known = check_centers(centers, "centers", name, rows.columns, rows.dtype)
     _backend.check_workers()
     shared = delayed(known, pure=False, traverse=False)

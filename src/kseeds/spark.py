@@ -106,7 +106,7 @@ def kmeans_plusplus(
     >>> kseeds.spark.kmeans_plusplus(frame, 5, features=["id"]).centers.shape  # doctest: +SKIP
     (5, 1)
     """
-    chosen = features_of(_checked(frame), features)
+    chosen = features_of(_checked(frame, "kmeans_plusplus"), features)
     weights = weights_of(frame, sample_weight)
     return seed(
         lambda: _backend.running(frame, chosen, weights, cache), n_clusters,
@@ -159,7 +159,7 @@ def kmeans_parallel(
         Unpacks as ``centers, indices``; ``work`` counts rounds and bytes.
     """
     schedule = check_schedule(oversampling, rounds, reduction)
-    chosen = features_of(_checked(frame), features)
+    chosen = features_of(_checked(frame, "kmeans_parallel"), features)
     weights = weights_of(frame, sample_weight)
     return seed(
         lambda: _backend.running(frame, chosen, weights, cache), n_clusters,
@@ -220,7 +220,8 @@ def kmeans(
         Keep the rows on the executors between passes, on disk if memory is short. False reads them
         again in every pass.
     progress : bool or callable, default False
-        True shows a bar on stderr; a function is called with (done, total) iterations.
+        True shows a bar on stderr; a function is called with (done, total) iterations, where total
+        is ``max_iter`` until it ends, and then as many as there were.
     label, distance : str
         The names of the new columns, which the frame must not have yet.
 
@@ -242,7 +243,7 @@ def kmeans(
     >>> kseeds.spark.kmeans(frame, 5, features=["id"]).centers.shape  # doctest: +SKIP
     (5, 1)
     """
-    chosen = features_of(_checked(frame), features)
+    chosen = features_of(_checked(frame, "kmeans"), features)
     weights = weights_of(frame, sample_weight)
     check_new_names(frame, label, distance)
     found, _ = cluster(
@@ -293,7 +294,7 @@ def assign(
     from pyspark.sql.pandas.functions import pandas_udf
 
     name = check_metric_name(metric)
-    chosen = features_of(_checked(frame), features)
+    chosen = features_of(_checked(frame, "assign"), features)
     check_new_names(frame, label, distance)
     # A list of columns becomes an array of doubles, whatever their types.
     precision = chosen.dtype if chosen.as_array else np.dtype(np.float64)
@@ -350,12 +351,12 @@ def assign(
     )
 
 
-def _checked(frame: Any) -> Any:
+def _checked(frame: Any, function: str) -> Any:
     module = type(frame).__module__
     if module.partition(".")[0] != "pyspark":
         raise TypeError(
             f"frame is a {type(frame).__name__}; pass a Spark DataFrame, or use "
-            "kseeds.kmeans_plusplus for data in memory."
+            f"kseeds.{function} for data in memory."
         )
     if ".connect." in module:
         raise TypeError(

@@ -88,12 +88,28 @@ def test_the_reduction_of_parallel_can_be_chosen(files):
     assert wanted.indices.tolist() != kmeans_parallel(X, 9, random_state=2).indices.tolist()
 
 
+def test_rounds_and_oversampling_of_k_means_parallel(files, monkeypatch):
+    words = ["-k", 9, "-o", files / "y.npy", "--method", "parallel", "--random-state", 2]
+    seed(files / "x.npy", *words, "--rounds", 1, "--oversampling", 1.5)
+    wanted = kmeans_parallel(X, 9, random_state=2, rounds=1, oversampling=1.5)
+    np.testing.assert_array_equal(np.load(files / "y.npy"), wanted.centers)
+    for options in ({"rounds": 1}, {"oversampling": 1.5}):
+        other = kmeans_parallel(X, 9, random_state=2, **options)
+        assert wanted.indices.tolist() != other.indices.tolist()
+    for option, value in (("rounds", 0), ("oversampling", -1.0)):
+        assert f"{option}={value} is" in refused(
+            "seed", files / "x.npy", *words, f"--{option}", value
+        )
+
+
 @pytest.mark.parametrize(
     ("words", "owner"),
     [
         (["--trials", 3], "greedy"),
         (["--method", "parallel", "--trials", 3], "greedy"),
         (["--method", "greedy", "--reduction", "greedy"], "parallel"),
+        (["--rounds", 2], "parallel"),
+        (["--method", "greedy", "--oversampling", 1.5], "parallel"),
     ],
 )
 def test_an_option_of_another_method_is_wrong_usage(files, words, owner):
@@ -185,6 +201,13 @@ def test_demo_draws_a_picture(tmp_path, words, shown):
     assert [cell[2].strip() for cell in cells] == shown
     assert [path.name for path in tmp_path.iterdir()] == ["seeds.png"]
     assert (tmp_path / "seeds.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_names_the_option_that_asks_for_too_many_seeds(tmp_path):
+    done = run("demo", "--rows", 10, "-o", tmp_path / "seeds.png")
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert "-k 50 is more than --rows 10; add -k 10, or more rows." in said
 
 
 def test_demo_compiles_nothing(tmp_path):

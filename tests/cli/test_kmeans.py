@@ -64,6 +64,13 @@ def test_a_picture_on_request(files):
     done = clustered(files / "x.npy", "-k", 4, "--picture", files / "p.png")
     assert (files / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "not saved; add -o" in done.output
+    for kind, words in (("csv", ()), ("parquet", ("--weights", "w"))):
+        if kind == "csv":
+            csv.write_csv(pa.table({"a": X[:, 0], "b": np.arange(300)}), files / "x.csv")
+        rows = files / ("x.csv" if kind == "csv" else "weighted.parquet")
+        done = clustered(rows, "-k", 4, "--picture", files / f"{kind}.png", *words)
+        assert (files / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+        assert "picture" in done.output
     np.save(files / "one.npy", X[:, :1])
     clustered(files / "one.npy", "-k", 4, "--picture", files / "p.svg")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 
 import kseeds
 from kseeds import Clustering, assign, kmeans, kmeans_plusplus
+from kseeds.clustering.fitting import Fitting
 from kseeds.lloyd.choice import ALGORITHMS
 from tests.data import ODDITIES, points_of
 from tests.lloyd.oracle import lloyd
@@ -40,20 +43,18 @@ def test_naive_is_the_textbook_s(kind, dtype, weighted):
     assert (found.n_iter, found.converged) == (moves, True)
 
 
-@pytest.mark.parametrize("algorithm", [*FAST, "auto"])
 @pytest.mark.parametrize("kind", ODDITIES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_every_algorithm_gives_the_naive_result(algorithm, kind, dtype):
+def test_every_algorithm_gives_the_naive_result(kind, dtype):
     for d, weighted, metric in ((2, True, "euclidean"), (20, False, "euclidean"), (5, 1, "cosine")):
         X = points_of(kind, 400, d, 0).astype(dtype)
         weights = np.random.default_rng(1).random(400) if weighted else None
         options = {"sample_weight": weights, "metric": metric, "init": "random", "tol": 0}
-        naive, other = (
-            kmeans(X, 15, random_state=3, algorithm=name, **options)
-            for name in ("naive", algorithm)
-        )
-        same(naive, other)
-        assert (other.work.rounds, other.work.rows) == (other.n_iter, 400)
+        naive = kmeans(X, 15, random_state=3, algorithm="naive", **options)
+        for algorithm in (*FAST, "auto"):
+            other = kmeans(X, 15, random_state=3, algorithm=algorithm, **options)
+            same(naive, other)
+            assert (other.work.rounds, other.work.rows) == (other.n_iter, 400)
 
 
 @pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
@@ -95,6 +96,21 @@ def test_labels_are_always_those_of_the_centres(algorithm):
         np.testing.assert_array_equal(found.distances, distances)
         assert found.inertia == pytest.approx((distances**2).sum())
         assert found.converged == (max_iter == 300)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_labels_are_those_of_unit_centres_passed_on(algorithm, form):
+    """Which are divided by their norms again, while ties are those of directions that coincide."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = np.outer(rng.normal(size=60), rng.normal(size=5))  # two directions
+        X[::3] = rng.normal(size=(20, 5))
+        start = X[:9]
+        found = kmeans(form(X), 9, init=start, metric="cosine", algorithm=algorithm)
+        labels, distances = assign(form(X), found.centers, metric="cosine")
+        np.testing.assert_array_equal(found.labels, labels)
+        np.testing.assert_array_equal(found.distances, distances)
 
 
 def test_inertia_never_rises():
@@ -216,6 +232,40 @@ def test_labels_of_a_seeding_save_the_first_assignment():
     same(*cosine)
 
 
+def test_what_is_changed_of_a_seeding_is_not_taken_for_what_was_drawn():
+    X = points_of("random", 2000, 4, 0)
+    for change in (
+        lambda seeding: np.multiply(seeding.centers, 1.5, out=seeding.centers),
+        lambda seeding: seeding.centers.sort(axis=0),
+        lambda seeding: (seeding.indices.sort(), np.copyto(seeding.centers, X[seeding.indices])),
+    ):
+        seeding = kseeds.greedy_kmeans_plusplus(X, 9, random_state=5)
+        change(seeding)
+        same(kmeans(X, 9, init=seeding), kmeans(X, 9, init=seeding.centers))
+    assert len(seeding.labels) == 2000
+    for one in (seeding, pickle.loads(pickle.dumps(seeding))):
+        with pytest.raises(ValueError, match="read-only"):
+            one.labels[:] = 10**9
+        with pytest.raises(ValueError, match="read-only"):
+            one.distances[:] = 0.0
+
+
+def test_labels_of_a_seeding_are_handed_over_as_a_copy(monkeypatch):
+    """Its own are read-only, for which kernels would be compiled a second time."""
+    seen, real = [], Fitting.run
+
+    def run(self, centers, labels=None):
+        seen.append(labels)
+        return real(self, centers, labels)
+
+    monkeypatch.setattr(Fitting, "run", run)
+    X = points_of("random", 300, 4, 0)
+    seeding = kseeds.greedy_kmeans_plusplus(X, 9, random_state=5)
+    kmeans(X, 9, init=seeding)
+    assert seen[0].flags.writeable
+    assert not np.shares_memory(seen[0], seeding.labels)
+
+
 def test_more_starts_are_never_worse_and_can_be_repeated():
     X = points_of("clustered", 600, 2, 0)
     runs = [kmeans(X, 12, n_init=n, random_state=4, init="random") for n in (1, 2, 8)]
@@ -245,7 +295,8 @@ def test_progress_counts_iterations():
     X = points_of("random", 500, 3, 0)
     seen = []
     found = kmeans(X, 9, random_state=0, progress=lambda *now: seen.append(now), tol=0)
-    assert seen == [*((i, 300) for i in range(found.n_iter)), (300, 300)]
+    assert seen == [*((i, 300) for i in range(found.n_iter)), (found.n_iter, found.n_iter)]
+    assert found.n_iter < 300
 
 
 def test_it_unpacks_prints_and_is_an_array():

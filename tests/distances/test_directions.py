@@ -22,7 +22,7 @@ from kseeds.distances.embeddings import UNIT_VECTORS
 from kseeds.distances.metrics import SAME_DIRECTION
 from tests.data import DIRECTIONS
 from tests.harness import oracle
-from tests.harness.profiles import scaled
+from tests.harness.profiles import scaled, sizes
 from tests.methods.laws import chi_square_p, euclidean, plusplus_law
 
 SEEDERS = [
@@ -49,11 +49,15 @@ def rows_of_directions(count, n, d, dtype, seed=0):
 @every_seeder
 @every_metric
 @both_types
-@pytest.mark.parametrize("d", [2, 40])
-@pytest.mark.parametrize("weighted", [False, True])
+@sizes("shapes", [(2, True), (40, False)], [(2, False), (2, True), (40, False), (40, True)])
 def test_fewer_directions_than_seeds_warn_and_none_is_drawn_twice(
-    function, options, metric, dtype, d, weighted
+    function, options, metric, dtype, shapes
 ):
+    for d, weighted in shapes:
+        check_fewer_directions_than_seeds(function, options, metric, dtype, d, weighted)
+
+
+def check_fewer_directions_than_seeds(function, options, metric, dtype, d, weighted):
     X, which = rows_of_directions(3, 300, d, dtype)
     weights = np.random.default_rng(1).uniform(0.0, 1e3, size=300) if weighted else None
     for seed in range(3):
@@ -144,22 +148,51 @@ def test_a_zero_vector_has_no_direction(metric):
         kseeds.dask.kmeans_plusplus(da.from_array(X, chunks=(4, 3)), 2, metric=metric)
 
 
-@pytest.mark.parametrize("algorithm", table.PLUSPLUS.algorithms)
-@pytest.mark.parametrize(("dtype", "unit"), [(np.float32, 2.0**-17), (np.float64, 2.0**-46)])
+every_small_unit = pytest.mark.parametrize(
+    ("dtype", "unit"), [(np.float32, 2.0**-17), (np.float64, 2.0**-46)]
+)
+HEIGHTS, WEIGHTS = [[0.0], [1.5], [2.0], [4.0]], [1, 1, 2, 3]
+
+
+def drawn_near_each_other(algorithm, metric, dtype, unit, draws, seed):
+    X = np.array([[1.0, unit * height] for (height,) in HEIGHTS], dtype=dtype)
+    for t in range(draws):
+        found = kmeans_plusplus(
+            X, 3, sample_weight=WEIGHTS, metric=metric, initial_centers=[[1.0, unit]],
+            random_state=seed + t, algorithm=algorithm, n_threads=1,
+        )  # fmt: skip
+        yield tuple(found.indices.tolist())
+
+
+def algorithms_and_draws(short, long):
+    """Yield every algorithm; paper, which draws the seeds of naive, in the long profile only."""
+    for algorithm in table.PLUSPLUS.algorithms:
+        if algorithm != "paper":
+            yield pytest.param(algorithm, scaled(short))
+        yield pytest.param(algorithm, scaled(long, least=scaled(short)), marks=pytest.mark.long)
+
+
+# Distances that are not squared, and weights that are left out, are refused.
+@pytest.mark.parametrize(("algorithm", "draws"), list(algorithms_and_draws(500, 1_000)))
+@every_small_unit
 @every_metric
-def test_the_law_of_directions_that_differ_by_little(algorithm, metric, dtype, unit, seed_offset):
+def test_the_law_of_directions_that_differ_by_little(
+    algorithm, draws, metric, dtype, unit, seed_offset
+):
     """By more than rounding, but by so little that rounding could make up much of the mass."""
-    heights, weights = [[0.0], [1.5], [2.0], [4.0]], [1, 1, 2, 3]
-    law = plusplus_law(heights, weights, 3, euclidean, [[1.0]])
-    X = np.array([[1.0, unit * height] for (height,) in heights], dtype=dtype)
-    draws = [
-        kmeans_plusplus(
-            X, 3, sample_weight=weights, metric=metric, initial_centers=[[1.0, unit]],
-            random_state=seed_offset + t, algorithm=algorithm, n_threads=1,
-        ).indices
-        for t in range(scaled(1000))
-    ]  # fmt: skip
-    assert chi_square_p(law, [tuple(found.tolist()) for found in draws]) > 1e-5
+    law = plusplus_law(HEIGHTS, WEIGHTS, 3, euclidean, [[1.0]])
+    drawn = drawn_near_each_other(algorithm, metric, dtype, unit, draws, seed_offset)
+    assert chi_square_p(law, drawn) > 1e-5
+
+
+@every_small_unit
+@every_metric
+def test_paper_draws_the_directions_of_naive(metric, dtype, unit, seed_offset):
+    paper, naive = (
+        list(drawn_near_each_other(each, metric, dtype, unit, scaled(100, least=20), seed_offset))
+        for each in ("paper", "naive")
+    )
+    assert paper == naive
 
 
 def test_cosine_is_the_chord():

@@ -63,7 +63,7 @@ BAD_ROWS = [
 ]  # fmt: skip
 """Features of `bad_rows`, and what is wrong with them."""
 
-HIDING = """
+_HIDING = """
 import sys
 
 class Hide:
@@ -148,3 +148,13 @@ def bad_rows(spark):
     )
     frame = spark.createDataFrame(rows, kinds).coalesce(1)
     return frame.withColumn("vector", array_to_vector("v"))
+
+
+def python_without_kseeds(folder):
+    """Make a Python that cannot import kseeds; return its path."""
+    (folder / "sitecustomize.py").write_text(_HIDING)
+    python = folder / "python"
+    path = f"{folder}:$PYTHONPATH"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    return str(python)

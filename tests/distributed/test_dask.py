@@ -6,6 +6,7 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -120,8 +121,19 @@ def test_assign_is_chunked_like_its_rows():
 def test_bad_arguments_are_named():
     X, weights = whole_numbers(100)
     chunked = da.from_array(X, chunks=40)
-    with pytest.raises(TypeError, match="X is a ndarray; pass a Dask array"):
+    with pytest.raises(TypeError, match=r"X is a ndarray; .*kseeds\.kmeans_plusplus for"):
         kseeds_dask.kmeans_plusplus(X, 3)
+    with pytest.raises(TypeError, match=r"X is a ndarray; .*kseeds\.assign for data in memory"):
+        kseeds_dask.assign(X, X[:3])
+    for one, how in (
+        (chunked[:, 0], "reshape(-1, 1)"),
+        (dd.from_dask_array(chunked[:, 0]), "to_frame()"),
+    ):
+        message = re.escape(f"X has 1 dimensions, not 2; use X.{how} for one column of data.")
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            kseeds_dask.kmeans(one, 3)
+    with pytest.raises(ValueError, match=r"^X has 3 dimensions, not 2; pass one row per point"):
+        kseeds_dask.kmeans_plusplus(chunked[None], 3)
     with pytest.raises(TypeError, match="sample_weight is a ndarray"):
         kseeds_dask.kmeans_plusplus(chunked, 3, sample_weight=weights)
     with pytest.raises(ValueError, match=r"sample_weight has shape \(50,\)"):
@@ -151,12 +163,28 @@ def test_without_the_extra_the_remedy_is_named(package, extra):
 def client():
     distributed = pytest.importorskip("distributed")
     with (
+        # So long after a worker was lost Dask looks whether it is there again, and else gives it
+        # up. By then the tests may just have killed the next one in its place.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as connected,
     ):
         yield connected
+
+
+def lose_a_worker(client):
+    """Kill a worker, and wait until another one has taken its place; return the process killed."""
+    worker = next(iter(client.scheduler_info()["workers"]))
+    process = client.run(os.getpid, workers=[worker])[worker]
+    os.kill(process, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while worker in client.scheduler_info()["workers"]:
+        assert time.monotonic() < deadline, "the scheduler does not notice that a worker is lost"
+        time.sleep(0.05)
+    client.wait_for_workers(2, timeout=120)
+    return process
 
 
 @pytest.mark.filterwarnings("ignore")  # the cluster grumbles about its own workers dying
@@ -173,9 +201,7 @@ def test_lost_workers_change_no_seed(client, expected, monkeypatch):
         replies = run(self, task, message, keep)
         steps.append(task.__name__)
         if task.__name__ == "update" and len(killed) < 2:
-            worker = next(iter(client.scheduler_info()["workers"]))
-            killed.append(client.run(os.getpid, workers=[worker])[worker])
-            os.kill(killed[-1], signal.SIGKILL)
+            killed.append(lose_a_worker(client))
         return replies
 
     monkeypatch.setattr(DaskBackend, "run", run_and_kill)
@@ -244,9 +270,7 @@ def test_lost_workers_change_no_cluster(client, monkeypatch, tmp_path):
     def run_and_kill(self, task, message, keep):
         replies = (run if not killed else dying)(self, task, message, keep)
         if task.__name__ == "assign" and not killed:
-            worker = next(iter(client.scheduler_info()["workers"]))
-            killed.append(client.run(os.getpid, workers=[worker])[worker])
-            os.kill(killed[-1], signal.SIGKILL)
+            killed.append(lose_a_worker(client))
         return replies
 
     monkeypatch.setattr(DaskBackend, "run", run_and_kill)
@@ -257,8 +281,8 @@ def test_lost_workers_change_no_cluster(client, monkeypatch, tmp_path):
     assert killed
     assert os.path.exists(marker)
     np.testing.assert_array_equal(found.centers, wanted.centers)
-    worker = next(iter(client.scheduler_info()["workers"]))  # with labels that are not read yet
-    os.kill(client.run(os.getpid, workers=[worker])[worker], signal.SIGKILL)
+    client.wait_for_workers(2, timeout=120)
+    lose_a_worker(client)  # with labels that are not read yet
     np.testing.assert_array_equal(found.labels.compute(), wanted.labels)
     np.testing.assert_array_equal(found.distances.compute(), wanted.distances)
 

@@ -35,10 +35,11 @@ def frame_of(X, **more):
 CENTERS = [
     ([["a", "b", "c"]], "centers has dtype"),
     ([[0.0, np.nan, 1.0]], "centers has nan at row 0, column 1"),
-    ([1.0, 2.0, 3.0], "centers has 1 dimensions, not 2"),
+    ([1.0, 2.0, 3.0], "centers has 1 dimensions, not 2; use "),
     (np.empty((0, 3)), "centers is empty"),
     ([[1.0, 2.0]], "centers has 2 columns but the data has 3"),
     ([[1e300, 0.0, 0.0]], "centers has 1e+300 at row 0, column 0, which is more than the float32"),
+    ([1.0, 2.0], "centers has 1 dimensions, not 2; pass rows of 3 columns"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from kseeds.methods.parallel.schedule import Schedule
 from kseeds.sampling.streams import Purpose, Stream
 from tests.data import METRICS
 from tests.distributed.common import K, N, cuts_of, whole_numbers
-from tests.harness.profiles import scaled
+from tests.harness.profiles import sizes
 from tests.methods.cases import METHODS
 from tests.methods.laws import chi_square_p, greedy_law, parallel_law, plusplus_law
 
@@ -44,6 +45,21 @@ def driver_over(X, weights, borders, k, seed, initial=None, kind=LocalBackend, m
     return Driver(engine_over(X, weights, borders, kind), Request(k, metric, initial, stream))
 
 
+@functools.cache
+def seeds_in_memory(weighted, with_initial):
+    X, weights = whole_numbers()
+    same = {
+        "sample_weight": weights if weighted else None,
+        "initial_centers": X[:3] + 1.0 if with_initial else None,
+        "random_state": 5,
+    }
+    return (
+        kmeans_plusplus(X, K, algorithm="rounds", **same),
+        kmeans_parallel(X, K, algorithm="fast", **same),
+        kmeans_parallel(X, K, algorithm="fast", reduction="greedy", **same),
+    )
+
+
 @pytest.mark.parametrize("kind", [LocalBackend, Twice])
 @pytest.mark.parametrize("parts", [1, 3, 17])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -52,19 +68,18 @@ def test_partitions_and_repeated_tasks_change_no_seed(parts, weighted, with_init
     X, weights = whole_numbers()
     weights = weights if weighted else None
     initial = X[:3] + 1.0 if with_initial else None
-    same = {"sample_weight": weights, "initial_centers": initial, "random_state": 5}
-    borders = cuts_of(N, parts)
-    expected = kmeans_plusplus(X, K, algorithm="rounds", **same)
+    borders, in_memory = cuts_of(N, parts), seeds_in_memory(weighted, with_initial)
+    expected = in_memory[0]
     driver = driver_over(X, weights, borders, K, 5, initial, kind)
     found = rounds.kmeans_plusplus(driver)
     assert found.indices.tolist() == expected.indices.tolist()
     np.testing.assert_array_equal(found.values, X[found.indices])
-    expected = kmeans_parallel(X, K, algorithm="fast", **same)
+    expected = in_memory[1]
     driver = driver_over(X, weights, borders, K, 5, initial, kind)
     found = rounds.kmeans_parallel(driver, Schedule(2.0, 5))
     assert found.indices.tolist() == expected.indices.tolist()
     assert found.work.candidates == expected.work.candidates
-    expected = kmeans_parallel(X, K, algorithm="fast", reduction="greedy", **same)
+    expected = in_memory[2]
     driver = driver_over(X, weights, borders, K, 5, initial, kind)
     found = rounds.kmeans_parallel(driver, Schedule(2.0, 5, "greedy"))
     assert found.indices.tolist() == expected.indices.tolist()
@@ -88,13 +103,14 @@ def test_every_metric_agrees_with_memory(metric):
         ([0.0, 0.0, 3.0, 3.0, 3.0, 10.0], [1, 2, 1, 1, 0, 2]),
     ],
 )
-def test_the_law_holds_with_small_batches(points, weights, monkeypatch, seed_offset):
+@sizes("draws", 1_000, 2_000)
+def test_the_law_holds_with_small_batches(points, weights, draws, monkeypatch, seed_offset):
     """Batches of 2 proposals: updates, rejections and leftovers all happen."""
     monkeypatch.setattr(rounds, "_LEAST", 2)
     monkeypatch.setattr(rounds, "_MOST", 2)
     X, weights = np.array(points)[:, None], np.array(weights, dtype=float)
     drawn = []
-    for t in range(scaled(2_000)):
+    for t in range(draws):
         driver = driver_over(X, weights, [0, 2, 2, 6], 3, seed_offset + t)
         drawn.append(tuple(rounds.kmeans_plusplus(driver).indices.tolist()))
     assert chi_square_p(plusplus_law(X.tolist(), weights.tolist(), 3), drawn) > 1e-5
@@ -124,11 +140,12 @@ def test_too_few_candidates_are_completed(reduction):
     np.testing.assert_array_equal(found.values, X[found.indices])
 
 
-def test_too_few_candidates_are_completed_greedily_by_the_law(seed_offset):
+@sizes("draws", 1_000, 2_000)
+def test_too_few_candidates_are_completed_greedily_by_the_law(draws, seed_offset):
     rows = METHODS["kmeans_parallel"].inputs["greedy reduction of too few"]
     X, weights = np.array(rows.points), np.array(rows.weights, dtype=float)
     drawn = []
-    for t in range(scaled(2_000)):
+    for t in range(draws):
         driver = driver_over(X, weights, [0, 1, 1, 4], rows.k, seed_offset + t)
         found = rounds.kmeans_parallel(driver, Schedule(**rows.others))
         drawn.append(tuple(found.indices.tolist()))
@@ -136,11 +153,12 @@ def test_too_few_candidates_are_completed_greedily_by_the_law(seed_offset):
     assert chi_square_p(law, drawn) > 1e-5
 
 
-def test_greedy_steps_follow_the_law_with_its_ties(seed_offset):
+@sizes("draws", 1_000, 2_000)
+def test_greedy_steps_follow_the_law_with_its_ties(draws, seed_offset):
     rows = METHODS["greedy_kmeans_plusplus"].inputs["ties"]
     initial = np.array(rows.others["initial_centers"])
     drawn = []
-    for t in range(scaled(2_000)):
+    for t in range(draws):
         driver = driver_over(
             np.array(rows.points), None, [0, 2, 2, 5], rows.k, seed_offset + t, initial
         )

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import strategies as st
 
 import kseeds
@@ -61,7 +62,7 @@ def parts_of(X, weights, borders, kind=LocalBackend):
 
 def fit(X, k, weights=None, borders=None, kind=LocalBackend, backend=None, **options):
     """Return the result, and the labels and distances that the partitions keep."""
-    borders = [0, len(X)] if borders is None else borders
+    borders = [0, X.shape[0]] if borders is None else borders
     backend = backend or parts_of(X, weights, borders, kind)
     given = {"init": "k-means++", "n_init": 1, "metric": "euclidean", "max_iter": 300}
     given |= {"tol": 1e-4, "random_state": 0, "progress": False, "columns": None, "dtype": None}
@@ -104,6 +105,16 @@ def test_the_result_is_that_of_memory(kind, dtype, weighted, metric):
         same(ours, wanted)
         found.append(ours[0])
     assert len({one.inertia for one in found}) == 1  # to the last bit, too
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_sparse_columns_far_from_zero_stop_where_dense_ones_do(offset):
+    X = np.random.default_rng(0).normal(size=(300, 4)) + offset
+    wanted = kmeans(X, 9, init=X[:9], tol=1e-2)
+    rows = scipy.sparse.csr_array(X)
+    for borders in ([0, 300], cuts_of(300, 5, seed=3)):
+        found, *_ = fit(rows, 9, borders=borders, init=X[:9], tol=1e-2)
+        assert found.n_iter == wanted.n_iter == kmeans(rows, 9, init=X[:9], tol=1e-2).n_iter
 
 
 @pytest.mark.parametrize("job", GOLDEN)
@@ -336,7 +347,7 @@ def test_progress_is_told_of_iterations_and_an_interrupt_leaves_nothing_behind()
     X, _ = whole_numbers(500)
     seen = []
     found, *_ = fit(X, 6, max_iter=5, tol=0, progress=lambda *step: seen.append(step))
-    assert seen == [*((done, 5) for done in range(found.n_iter)), (5, 5)]
+    assert seen == [*((done, 5) for done in range(found.n_iter)), (found.n_iter, found.n_iter)]
 
     def interrupt(done, total):
         if done == 2:
@@ -359,7 +370,7 @@ def test_a_bar_shows_seeds_and_iterations(n_init, capsys):
     ("options", "message"),
     [
         ({"k": 0}, "n_clusters=0 is too small"),
-        ({"k": 101}, "n_clusters=101 is more than the 100 rows of X"),
+        ({"k": 101}, "than the 100 rows of X; ask for at most 100 clusters"),
         ({"n_init": 0}, "n_init=0 is too small"),
         ({"max_iter": 1.5}, r"max_iter=1\.5 is not an integer"),
         ({"tol": -1}, "tol=-1 is out of range"),

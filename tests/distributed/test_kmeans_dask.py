@@ -125,7 +125,7 @@ def test_bad_data_is_named():
     X[85, 1] = np.nan
     with pytest.raises(ValueError, match=r"^partition 2 cannot be used: X has nan at row 5"):
         kseeds_dask.kmeans(da.from_array(X, chunks=40), 3)
-    with pytest.raises(TypeError, match=r"^X is a ndarray; pass a Dask array"):
+    with pytest.raises(TypeError, match=r"^X is a ndarray; .* use kseeds\.kmeans for data"):
         kseeds_dask.kmeans(X, 3)
     with pytest.raises(ValueError, match=r"^init has 2 columns but the data has 3"):
         kseeds_dask.kmeans(da.from_array(X, chunks=40), 3, init=X[:3, :2])

@@ -62,7 +62,10 @@ SCHEDULES = [None, Schedule(2.0, 3), Schedule(0.1, 2)]
         ([[0.0, 1.0]], "^initial_centers has 2 columns but the data has 3; .*"),
         ([[0.0, 1e30, 0.0]], r"^initial_centers reaches 1e\+30, too far from the data .*"),
         ([["a", "b", "c"]], "^initial_centers has dtype .*"),
-        ([1.0, 2.0, 3.0], "^initial_centers has 1 dimensions, not 2; .*"),
+        (
+            [1.0, 2.0, 3.0],
+            r"^.* has 1 dimensions, not 2; use initial_centers\.reshape\(1, -1\) for a.*",
+        ),
     ],
 )
 def test_initial_centers_are_checked_before_anything_is_drawn(initial, message, schedule):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -17,14 +16,15 @@ from tests.distributed.spark_cases import (
     ASSIGNING,
     BAD_ROWS,
     EVERYWHERE,
-    HIDING,
     SEEDING,
     bad_rows,
     frame_of,
     instead_of_what_runs,
     odd_frame,
+    python_without_kseeds,
     session,
 )
+from tests.harness.profiles import sizes
 
 pyspark = pytest.importorskip("pyspark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
@@ -63,10 +63,12 @@ def seeds_of(frame, **options):
     )
 
 
-@pytest.mark.parametrize(("partitions", "cache"), [(1, True), (3, False), (7, True)])
-def test_partitions_change_no_seed(spark, expected, partitions, cache):
-    frame = frame_of(spark, partitions)
-    assert seeds_of(frame, features=["a", "b", "c"], cache=cache) == expected
+@sizes("cuts", [(3, False)], [(1, True), (3, False), (7, True)])
+def test_partitions_change_no_seed(spark, expected, cuts):
+    """One partition that is cached is in a test of files, and more are in others."""
+    for partitions, cache in cuts:
+        frame = frame_of(spark, partitions)
+        assert seeds_of(frame, features=["a", "b", "c"], cache=cache) == expected
 
 
 def test_the_reduction_may_be_greedy(spark):
@@ -145,11 +147,11 @@ def test_other_frames_are_refused(no_jobs):
 
     connect = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
     for frame, message in [
-        ([1], "frame is a list; pass a Spark DataFrame"),
+        ([1], "frame is a list; pass a Spark DataFrame, or use kseeds.kmeans for data"),
         (connect, "frame belongs to Spark Connect, "),
     ]:
         with pytest.raises(TypeError) as caught:
-            kseeds.spark.kmeans_plusplus(frame, 3)
+            kseeds.spark.kmeans(frame, 3)
         assert one_sentence(caught).startswith(message)
 
 
@@ -206,28 +208,37 @@ def test_bad_rows_are_named(spark):
 
 
 @pytest.mark.parametrize(("features", "message"), BAD_ROWS)
-def test_bad_rows_are_refused_in_one_sentence(spark, features, message, monkeypatch):
-    """By the seeding functions at once; by what `assign` adds when it is computed."""
+def test_bad_rows_are_refused_in_one_sentence(spark, features, message):
     import kseeds.spark
 
-    frame = bad_rows(spark)
     with pytest.raises(ValueError, match="cannot be used") as caught:
-        kseeds.spark.kmeans_plusplus(frame, 1, features=features)
+        kseeds.spark.kmeans_plusplus(bad_rows(spark), 1, features=features)
     assert one_sentence(caught) == f"partition 0 cannot be used: {message}"
-    width = 1 if message.startswith("X is empty") else 2
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [*BAD_ROWS[::4], *(pytest.param(*each, marks=pytest.mark.long) for each in BAD_ROWS)],
+)
+def test_bad_rows_are_refused_when_labels_are_computed(spark, features, message, monkeypatch):
+    """In the same words, which the test above has of all bad rows."""
+    import kseeds.spark
+
+    frame, width = bad_rows(spark), 1 if message.startswith("X is empty") else 2
     ours = f"a batch of partition 0 cannot be used: {message}"
-    for column in ("label", "distance"):
+
+    def said(*columns):
         labelled = kseeds.spark.assign(frame, np.zeros((1, width)), features=features)
         with pytest.raises(Exception, match="cannot be used") as caught:  # a class of Spark's
-            labelled.select(column).collect()
-        assert str(caught.value) == f"[USER_RAISED_EXCEPTION] {ours} SQLSTATE: P0001"
-    # As before Spark 4.
+            labelled.select(*columns).collect()
+        return str(caught.value)
+
+    for column in ("label", "distance"):
+        assert said(column) == f"[USER_RAISED_EXCEPTION] {ours} SQLSTATE: P0001"
     monkeypatch.setattr("kseeds.distributed.spark_backend.SQL_ERRORS_ARE_SHORT", False)
-    labelled = kseeds.spark.assign(frame, np.zeros((1, width)), features=features)
-    with pytest.raises(Exception, match="cannot be used") as caught:
-        labelled.collect()
-    assert str(caught.value).splitlines()[-1] == f"ValueError: {ours}"
-    assert len(str(caught.value).splitlines()) < 10
+    lines = said("*").splitlines()  # as before Spark 4
+    assert lines[-1] == f"ValueError: {ours}"
+    assert len(lines) < 10
 
 
 def test_rows_of_another_width_than_the_centers_are_refused(spark):
@@ -288,15 +299,15 @@ def test_a_failing_job_leaves_nothing_behind(spark, monkeypatch):
     assert len(kept()) == before
 
 
+@pytest.fixture(scope="module")
+def blind_python(tmp_path_factory):
+    """A Python that cannot import kseeds: one for all tests, as Spark starts anew for another."""
+    return python_without_kseeds(tmp_path_factory.mktemp("blind"))
+
+
 @pytest.fixture
-def without_kseeds(spark, tmp_path, monkeypatch):
-    """Let the Python of the executors be one that cannot import kseeds."""
-    (tmp_path / "sitecustomize.py").write_text(HIDING)
-    python = tmp_path / "python"
-    path = f"{tmp_path}:$PYTHONPATH"
-    python.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+def without_kseeds(spark, blind_python, monkeypatch):
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", blind_python)
 
 
 @pytest.mark.parametrize("call", ["kmeans_plusplus", "kmeans_parallel", "assign"])

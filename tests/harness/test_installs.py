@@ -246,7 +246,7 @@ def test_what_is_built_is_the_package_byte_for_byte(built, kind, tmp_path):
 TESTED = ["tests/project/test_documents.py", "tests/project/test_imports.py"]
 """Every module, from where it is installed. Seeds are compared by the test of lowest versions."""
 MORE = [
-    "tests/inputs", "tests/distances", "tests/methods", "tests/test_results.py",
+    "tests/inputs", "tests/distances", "tests/methods", "tests/results",
     "tests/test_structures.py",
 ]  # fmt: skip
 """Where the long profile is run in full. They compile for long."""

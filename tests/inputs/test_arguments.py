@@ -67,6 +67,7 @@ BOTH = [
     ({"X": [[0.5, 13.0]] * 3, "metric": "haversine"}, ValueError, r"not a longitude in radians"),
     ({"X": np.eye(4)[:, :3], "metric": "angular"}, ValueError, r"zero vector at row 3"),
     ({"initial_centers": X[:, :2]}, ValueError, r"initial_centers has 2 columns but .* has 3"),
+    ({"initial_centers": X[0]}, ValueError, r"use initial_centers\.reshape\(1, -1\) for a"),
     ({"initial_centers": NAN}, ValueError, r"initial_centers has nan at row 4, column 2"),
     ({"initial_centers": X * 1e300}, ValueError, r"initial_centers reaches .* check its units"),
     ({"random_state": "a"}, TypeError, r"random_state='a' is not a random state; pass None"),

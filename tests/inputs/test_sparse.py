@@ -208,6 +208,14 @@ def test_nothing_is_made_dense_as_a_whole():
         assert peak < 2 * stored + 24 * n + 2 * 8 * d + (8 << 20), function
 
 
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_values_whose_squares_overflow_are_labelled_without_a_warning(function):
+    X = np.array([[1e300, 0.0], [-1e300, 0.0], [0.0, 4e299], [0.0, 0.0]])
+    seeding = function(sparse.csr_array(X), 2, random_state=0)
+    np.testing.assert_array_equal(seeding.labels, function(X, 2, random_state=0).labels)
+    assert np.isfinite(seeding.distances).all()
+
+
 def test_scipy_is_imported_for_sparse_data_only():
     import subprocess
     import sys

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from kseeds.inputs.sparse import sparse_rows
 from kseeds.lloyd import columns
 from kseeds.runtime.threads import Workers
 
@@ -23,3 +25,16 @@ def test_both_tiers_and_all_threads_agree(shape, dtype):
     np.testing.assert_array_equal(plain.largest, np.abs(wide).max(axis=0))
     np.testing.assert_allclose(plain.means, wide.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(plain.variances, wide.var(axis=0), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, 3e8])
+def test_variances_of_sparse_columns_are_those_of_dense_ones(offset):
+    """However far from 0 the values are, stored or not."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((3000, 6)) < [1.0, 0.9, 0.5, 0.1, 0.0, 1.0], offset, 0.0)
+    X[X != 0.0] += rng.normal(size=np.count_nonzero(X))
+    X[:, 5] = offset + 0.25
+    found = columns.columns_of(sparse_rows(sparse.csr_array(X), "X"), Workers(1))
+    np.testing.assert_array_equal(found.largest, np.abs(X).max(axis=0))
+    np.testing.assert_allclose(found.means, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.variances, X.var(axis=0), rtol=1e-6, atol=1e-12)

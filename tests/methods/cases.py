@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from kseeds import laws as table
 from kseeds.distances.metrics import METRICS
 from kseeds.methods.greedy import fast as greedy
 from tests.harness import profiles
-from tests.harness.catalogue import STRATEGIES
+from tests.harness.catalogue import STRATEGIES, STRATEGY_OPTION
 from tests.harness.profiles import scaled
 from tests.methods.laws import DISTANCES, Law, greedy_law, parallel_law, plusplus_law
 
@@ -168,6 +168,11 @@ METHODS = {
 }  # fmt: skip
 
 
+_LIKE_NAIVE = {
+    ("kmeans_plusplus", "paper"), ("greedy_kmeans_plusplus", "fast"), ("kmeans_parallel", "paper"),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Case:
     """One algorithm with its options on one input; knows its law and can draw from it."""
@@ -186,6 +191,15 @@ class Case:
         options = [f"{name}={value}" for name, value in self.options.items()]
         form = ["sparse"] if self.is_sparse else []
         return ",".join([self.algorithm, *options, self.name, metric, self.dtype.__name__, *form])
+
+    @property
+    def twin(self) -> Case | None:
+        """What draws the same seeds from the same random numbers, by its definition."""
+        if (self.method, self.algorithm) in _LIKE_NAIVE:
+            return replace(self, algorithm="naive", options={})
+        if STRATEGY_OPTION in self.options:
+            return replace(self, options={})
+        return None
 
     def law(self) -> Law:
         """Enumerate the law of the input."""
@@ -245,7 +259,7 @@ def _on_sparse_rows() -> Iterator[tuple[Case, bool]]:
     """Yield whatever takes sparse rows on every input, and by every metric that they have."""
     options_of = {
         "lazy": ({"kernels": "plain"}, {"kernels": "compiled"}, {"refresh": "partial", "batch": 1}),
-        "fast": ({"strategy": "plain"}, {"strategy": "tree"}),
+        "fast": ({}, {"strategy": "plain"}, {"strategy": "tree"}),
     }
     for name, law in zip(METHODS, (table.PLUSPLUS, table.GREEDY, table.PARALLEL), strict=True):
         method = METHODS[name]
@@ -268,14 +282,20 @@ def _on_sparse_rows() -> Iterator[tuple[Case, bool]]:
                         )  # fmt: skip
 
 
+def _all() -> list[tuple[Case, bool]]:
+    return [*_on_inputs(), *_by_metrics(), *_on_sparse_rows()]
+
+
 def cases(short_draws: int, long_draws: int) -> Any:
     """Run a test with a ``case`` and its number of ``draws``: the long profile tries them all.
 
-    A part of it has few draws for cases that the short one tries with many more. Options, which
-    share most of their code with the default, get half the draws in the short one.
+    The short one leaves out those that have a twin; see `with_twins`. A part of the long one has
+    few draws for cases that the short one tries with many more. Options, which share most of their
+    code with the default, get half the draws in the short one.
     """
     params = []
-    for case, short in [*_on_inputs(), *_by_metrics(), *_on_sparse_rows()]:
+    for case, often in _all():
+        short = often and case.twin is None
         few = scaled(short_draws // 2 if case.options else short_draws)
         many = few if short and profiles.SCALE < 1.0 else scaled(long_draws, least=few)
         label = f"{case.method}-{case}"
@@ -283,3 +303,17 @@ def cases(short_draws: int, long_draws: int) -> Any:
             params.append(pytest.param(case, few, id=f"{label}-short"))
         params.append(pytest.param(case, many, id=f"{label}-long", marks=pytest.mark.long))
     return pytest.mark.parametrize(("case", "draws"), params)
+
+
+def with_twins() -> Any:
+    """Run a test with every ``case`` of the short profile that has a twin.
+
+    That a few hundred draws are the same to the last index tells more than many thousands of which
+    only the frequencies are compared, once the twin is known to follow the law.
+    """
+    often = {str((case.method, case)): case for case, often in _all() if often}
+    found = [case for case in often.values() if case.twin is not None]
+    for case in found:  # whose law is enumerated
+        twin = often[str((case.method, case.twin))]
+        assert twin.twin is None or str((twin.method, twin.twin)) in often
+    return pytest.mark.parametrize("case", found, ids=lambda case: f"{case.method}-{case}")

@@ -25,7 +25,8 @@ from kseeds.sampling.sum_tree import Masses
 from tests.data import METRICS, fit_for, points_of
 from tests.harness.profiles import sizes
 from tests.methods.cases import METHODS, Case, Input
-from tests.methods.laws import REJECT, chi_square_p, greedy_law
+from tests.methods.laws import greedy_law
+from tests.methods.twins import check, variants_and_draws
 
 VARIANTS = [
     (algorithm, options)
@@ -48,8 +49,7 @@ def test_of_equal_gains_the_first_drawn_wins():
     assert rule.winner([0.0, 0.0]) == 0
 
 
-@sizes("draws", 2_400, 8_000)
-@every
+@variants_and_draws("greedy_kmeans_plusplus", VARIANTS, 2_400, 8_000)
 def test_the_next_seed_among_many_rows_follows_the_law(algorithm, options, draws, seed_offset):
     """On a few hundred points; the best of L draws is row i if none is better but one is i."""
     X = np.random.default_rng(5).normal(size=(250, 3)) ** 3
@@ -64,20 +64,16 @@ def test_the_next_seed_among_many_rows_follows_the_law(algorithm, options, draws
         law[(int(i),)] = no_better**4 - (no_better - share[i]) ** 4
     rows = Input(X, weights, 1, {"initial_centers": X[:6], "n_local_trials": 4})
     case = Case("greedy_kmeans_plusplus", algorithm, options, "prefix", rows)
-    # Strategies draw what naive draws, which another test shows row for row.
-    draws = draws // 4 if options else draws
-    assert chi_square_p(law, case.draws(draws, seed_offset)) > REJECT
+    check(case, law, draws, seed_offset)
 
 
-@sizes("draws", 1_000, 8_000)
-@every
+@variants_and_draws("greedy_kmeans_plusplus", VARIANTS, 1_000, 8_000)
 def test_weight_two_is_a_repeated_row_in_law(algorithm, options, draws, seed_offset):
     """Both inputs follow one law on *points*; the duplicated one is drawn, not enumerated."""
     law = greedy_law([[0.0], [1.0], [4.0], [9.0]], [1, 2, 1, 1], 3)
     repeated = Input([[0.0], [1.0], [4.0], [9.0], [1.0]], [1, 1, 1, 1, 1], 3)
     case = Case("greedy_kmeans_plusplus", algorithm, options, "repeated", repeated)
-    drawn = [tuple(1 if i == 4 else i for i in seeds) for seeds in case.draws(draws, seed_offset)]
-    assert chi_square_p(law, drawn) > REJECT
+    check(case, law, draws, seed_offset, same={4: 1})
 
 
 @every
@@ -160,8 +156,13 @@ def test_a_candidate_that_wins_late_is_compared_again(monkeypatch):
 
 
 @every
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtype):
+@sizes("dtypes", [np.float32], [np.float32, np.float64])
+def test_memory_beyond_the_input_is_forty_bytes_a_row(algorithm, options, dtypes):
+    for dtype in dtypes:
+        check_memory(algorithm, options, dtype)
+
+
+def check_memory(algorithm, options, dtype):
     X = np.random.default_rng(0).random((1_000_000, 2)).astype(dtype)
     greedy_kmeans_plusplus(X[:5000], 3, random_state=0, algorithm=algorithm, **options)  # imports
     tracemalloc.start()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kseeds.distances.metrics import METRICS
-from tests.methods.cases import FOUR, HEAVY, LINE, PAIRS, cases
+from tests.harness.profiles import scaled
+from tests.methods.cases import FOUR, HEAVY, LINE, PAIRS, cases, with_twins
 from tests.methods.laws import (
     DISTANCES,
     REJECT,
@@ -19,11 +20,18 @@ from tests.methods.laws import (
 )
 
 SHORT, LONG = 2_000, 6_000
+TWINS = 250
 
 
 @cases(SHORT, LONG)
 def test_every_sequence_of_seeds_has_its_probability(case, draws, seed_offset):
     assert chi_square_p(case.law(), case.draws(draws, seed_offset)) > REJECT
+
+
+@with_twins()
+def test_whoever_has_a_twin_draws_its_seeds(case, seed_offset):
+    draws = scaled(TWINS, least=50)
+    assert list(case.draws(draws, seed_offset)) == list(case.twin.draws(draws, seed_offset))
 
 
 def test_the_table_knows_every_metric():

@@ -8,6 +8,7 @@ import pytest
 from tests.harness.profiles import scaled, sizes
 from tests.methods.cases import METHODS, Case, Input
 from tests.methods.laws import REJECT, chi_square_p, plusplus_law
+from tests.methods.twins import check, variants_and_draws
 
 LAZY = ({"kernels": "plain"}, {"kernels": "compiled"}, {"refresh": "never", "batch": 1})
 VARIANTS = [
@@ -53,12 +54,10 @@ def test_the_printed_keys_still_draw_the_first_seed_right(seed_offset):
     assert chi_square_p({(i,): 1 / 6 for i in range(6)}, firsts) > REJECT
 
 
-@sizes("draws", 1_000, 8_000)
-@pytest.mark.parametrize(("algorithm", "options"), VARIANTS, ids=str)
+@variants_and_draws("kmeans_plusplus", VARIANTS, 1_000, 8_000)
 def test_weight_two_is_a_repeated_row_in_law(algorithm, options, draws, seed_offset):
     """Both inputs follow one law on *points*; the duplicated one is drawn, not enumerated."""
     law = plusplus_law([[0.0], [1.0], [4.0], [9.0]], [1, 2, 1, 1], 3)
     repeated = Input([[0.0], [1.0], [4.0], [9.0], [1.0]], [1, 1, 1, 1, 1], 3)
     case = Case("kmeans_plusplus", algorithm, options, "repeated", repeated)
-    drawn = [tuple(1 if i == 4 else i for i in seeds) for seeds in case.draws(draws, seed_offset)]
-    assert chi_square_p(law, drawn) > REJECT
+    check(case, law, draws, seed_offset, same={4: 1})

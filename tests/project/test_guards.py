@@ -135,10 +135,10 @@ def public(a, b):
     ids=["too long", "machine path", "fastmath", "undocumented", "too large"],
 )
 def test_other_rules_of_the_house_are_held(text, breach, package, capsys):
-    path = package / "results.py"
+    path = package / "errors.py"
     path.write_text(f"{path.read_text()}\n\n{text}\n")
     (found,) = breaches(capsys)
-    assert found.startswith("src/kseeds/results.py: ")
+    assert found.startswith("src/kseeds/errors.py: ")
     assert breach in found
 
 

@@ -329,7 +329,7 @@ for turn in range({turns}):
 """
 
 
-@sizes("turns", 3, 30)
+@sizes("turns", 1, 30)
 def test_two_processes_compile_two_versions_at_once(turns, tmp_path):
     """Both are kept, and neither is taken for the other."""
     code = AT_ONCE.format(sum=SUM, right=RIGHT, turns=turns)

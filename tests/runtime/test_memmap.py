@@ -11,7 +11,8 @@ import pytest
 
 import kseeds
 
-ROWS, COLUMNS = 4_000_000, 32
+ROWS, COLUMNS = (2_000_000, 4_000_000), 32
+"""In the short profile and in the long one."""
 
 SCRIPT = """
 import resource, sys, zlib
@@ -42,18 +43,24 @@ CALLS = {
 }
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("maps")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(ROWS[0], id="short"),
+        pytest.param(ROWS[1], id="long", marks=pytest.mark.long),
+    ],
+)
+def files(request, tmp_path_factory):
+    folder, rows = tmp_path_factory.mktemp("maps"), request.param
     block = np.random.default_rng(0).integers(0, 200, size=(100_000, COLUMNS))
     found = {}
     for dtype in (np.float32, np.uint8):
         name = np.dtype(dtype).name
         found[name] = str(folder / f"{name}.npy")
         mapped = np.lib.format.open_memmap(
-            found[name], mode="w+", dtype=dtype, shape=(ROWS, COLUMNS)
+            found[name], mode="w+", dtype=dtype, shape=(rows, COLUMNS)
         )
-        for lo in range(0, ROWS, len(block)):
+        for lo in range(0, rows, len(block)):
             mapped[lo : lo + len(block)] = np.roll(block, lo // len(block), axis=1)
         del mapped
     return found

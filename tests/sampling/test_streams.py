@@ -104,3 +104,5 @@ def test_rounds_in_any_order_are_those_of_their_own_generators():
     for round_, count in ((0, 5), (7, 1), (7, 9), (0, 5), (2**40, 4), (1, 0)):
         wanted = stream.uniforms(Purpose.GREEDY, round_, 0, count)
         assert by_round(round_, count).tolist() == wanted.tolist()
+        for start in range(count):
+            assert by_round(round_, count - start, start).tolist() == wanted[start:].tolist()

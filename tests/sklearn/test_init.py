@@ -6,13 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import kseeds
+import kseeds.sklearn
 from kseeds import api
 from kseeds.laws import LAWS
 from kseeds.sklearn import Init
@@ -58,6 +59,14 @@ def test_estimators_take_it(kind, dtype):
     assert models[0].cluster_centers_.shape == (4, 3)
     assert models[0].cluster_centers_.dtype == dtype
     assert np.array_equal(models[0].cluster_centers_, models[1].cluster_centers_)
+
+
+@pytest.mark.parametrize("law", ["k-means++", "greedy", "k-means||"])
+@pytest.mark.parametrize("kind", [KMeans, kseeds.sklearn.KMeans, MiniBatchKMeans, BisectingKMeans])
+def test_estimators_of_sparse_data_take_it(kind, law):
+    data = scipy.sparse.random(200, 30, density=0.2, format="csr", random_state=0)
+    model = kind(4, init=Init(law), n_init=1, random_state=0).fit(data)
+    assert model.cluster_centers_.shape == (4, 30)
 
 
 @pytest.mark.parametrize(("kind", "runs"), [(KMeans, 10), (MiniBatchKMeans, 3)])

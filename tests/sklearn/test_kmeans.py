@@ -242,19 +242,35 @@ def test_fewer_distinct_points_are_warned_of_as_scikit_learn_does(loop):
 
 @pytest.mark.parametrize("tol", [1e-2, 0, 1e-9])
 @pytest.mark.parametrize("most", [2, 300])
-def test_verbose_prints_the_lines_of_scikit_learn(tol, most, ours, capsys):
+@pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
+def test_verbose_prints_the_lines_of_scikit_learn(algorithm, tol, most, ours, capsys):
     X = np.random.default_rng(0).normal(size=(1_000, 3))
     printed = []
     for kind in (KMeans, Theirs):
-        kind(4, init=X[:4], n_init=1, tol=tol, max_iter=most, verbose=1).fit(X)
+        model = kind(4, init=X[:4], n_init=1, tol=tol, max_iter=most, algorithm=algorithm)
+        model.set_params(verbose=1).fit(X)
         lines = capsys.readouterr().out.splitlines()
         numbers = [[float(w.strip(".")) for w in line.split() if w[0].isdigit() and "e" not in w
                     and ":" not in w and "," not in w] for line in lines]  # fmt: skip
-        printed.append(([line.split("inertia")[0][:40] for line in lines], numbers))
+        words = [(line.split("inertia")[0][:40], line.endswith(".")) for line in lines]
+        printed.append((words, numbers))
     (mine, my_numbers), (theirs, their_numbers) = printed
     assert mine == theirs
     for a, b in zip(my_numbers, their_numbers, strict=True):
         assert a == pytest.approx(b, rel=1e-6)
+
+
+def test_verbose_prints_them_of_sparse_data_too(ours, monkeypatch, capsys):
+    monkeypatch.setattr(costs, "sparse_assign_pays", lambda entries, k: True)
+    X = scipy.sparse.random(300, 20, density=0.3, format="csr", random_state=0)
+    printed = []
+    for kind in (KMeans, Theirs):
+        kind(4, init=X[:4].toarray(), n_init=1, max_iter=4, verbose=1).fit(X)
+        lines = capsys.readouterr().out.splitlines()
+        printed.append([line[:28] for line in lines])
+    assert ours
+    assert printed[0] == printed[1]
+    assert len(printed[0]) == 5
 
 
 def test_frames_pipelines_searches_clones_and_pickles(loop):

@@ -7,18 +7,23 @@ import pytest
 import scipy.sparse
 from sklearn.cluster import KMeans, kmeans_plusplus
 
+import kseeds
 from kseeds.sklearn import drawing, patched, replacement, small
-from tests.harness.profiles import sizes
+from tests.harness.profiles import scaled, sizes
 from tests.methods.laws import REJECT, chi_square_p, greedy_law, plusplus_law
 
 POINTS = [[0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [3.5, 1.2], [7.0, 2.0], [1.0, 0.0]]
 WEIGHTS = [1.0, 0.0, 2.0, 0.5, 1.0, 0.7]
 PATHS = ("small", "ordinary")
 
-draws = sizes("draws", 1_500, 20_000)
+TWINS = 150
+"""Draws that must be the same to the last index."""
+
+draws = sizes("draws", 1_000, 20_000)
+every_weight = pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 
 
-@pytest.fixture(params=PATHS)
+@pytest.fixture
 def path(request, monkeypatch):
     """Force one of the two ways to draw; tell if it was not taken."""
     taken = []
@@ -37,39 +42,18 @@ def rows_of(centers, points=POINTS) -> tuple[int, ...]:
     return tuple(points.index(np.round(center, 6).tolist()) for center in centers)
 
 
-@draws
-@pytest.mark.parametrize("trials", [None, 1, 3])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
-def test_the_function_follows_the_law(weights, trials, path, draws, seed_offset):
-    mass = weights or [1.0] * len(POINTS)
-    law = greedy_law(POINTS, mass, 3, n_local_trials=trials)
-    given = None if weights is None else np.array(weights)
-    state = np.random.RandomState(seed_offset % 2**31)
-    with patched():
-        seen = [
-            tuple(
-                kmeans_plusplus(
-                    np.array(POINTS), 3, sample_weight=given,
-                    random_state=state, n_local_trials=trials,
-                )[1].tolist()
-            )
-            for _ in range(draws)
-        ]  # fmt: skip
-    assert chi_square_p(law, seen) > REJECT
-
-
-@draws
-@pytest.mark.parametrize("trials", [None, 1])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
-def test_sparse_rows_follow_the_law(weights, trials, draws, seed_offset, monkeypatch):
+@pytest.fixture
+def as_it_is(monkeypatch):
+    """Let sparse rows be sparse, however few they are."""
     monkeypatch.setattr(replacement, "dense_if_cheap", lambda X: X)
     monkeypatch.setattr(replacement, "theirs_is_faster", lambda X, n_clusters: False)
-    law = greedy_law(POINTS, weights or [1.0] * len(POINTS), 3, n_local_trials=trials)
+
+
+def drawn(data, weights, trials, draws, seed_offset):
     given = None if weights is None else np.array(weights)
     state = np.random.RandomState(seed_offset % 2**31)
-    data = scipy.sparse.csr_array(np.array(POINTS))
     with patched():
-        seen = [
+        return [
             tuple(
                 kmeans_plusplus(
                     data, 3, sample_weight=given, random_state=state, n_local_trials=trials
@@ -77,10 +61,76 @@ def test_sparse_rows_follow_the_law(weights, trials, draws, seed_offset, monkeyp
             )
             for _ in range(draws)
         ]
-    assert chi_square_p(law, seen) > REJECT
+
+
+def drawn_by_ours(data, weights, trials, draws, seed_offset):
+    """Return what the functions of kseeds draw, which `test_laws` holds to their laws."""
+    state = np.random.RandomState(seed_offset % 2**31)
+    same = {"sample_weight": weights, "random_state": state}
+    if trials == 1:  # the same law, drawn faster
+        found = (kseeds.kmeans_plusplus(data, 3, **same) for _ in range(draws))
+    else:
+        found = (
+            kseeds.greedy_kmeans_plusplus(data, 3, n_local_trials=trials, **same)
+            for _ in range(draws)
+        )
+    return [tuple(seeding.indices.tolist()) for seeding in found]
+
+
+def check_law(data, weights, trials, draws, seed_offset):
+    law = greedy_law(POINTS, weights or [1.0] * len(POINTS), 3, n_local_trials=trials)
+    assert chi_square_p(law, drawn(data, weights, trials, draws, seed_offset)) > REJECT
 
 
 @draws
+@pytest.mark.parametrize("path", PATHS[:1], indirect=True)
+@pytest.mark.parametrize("trials", [1, 3])
+@every_weight
+def test_the_function_follows_the_law(weights, trials, path, draws, seed_offset):
+    check_law(np.array(POINTS), weights, trials, draws, seed_offset)
+
+
+@pytest.mark.parametrize("path", PATHS, indirect=True)
+@every_weight
+def test_three_trials_are_the_default_for_three_seeds(weights, path, seed_offset):
+    same = np.array(POINTS), weights
+    default, three = (drawn(*same, trials, TWINS, seed_offset) for trials in (None, 3))
+    assert default == three
+
+
+@pytest.mark.parametrize("path", PATHS[1:], indirect=True)
+@pytest.mark.parametrize("trials", [1, 3])
+@every_weight
+def test_whatever_is_not_small_is_drawn_as_by_kseeds(weights, trials, path, seed_offset):
+    how = np.array(POINTS), weights, trials, TWINS, seed_offset
+    assert drawn(*how) == drawn_by_ours(*how)
+
+
+@pytest.mark.parametrize("trials", [None, 1])
+@every_weight
+def test_sparse_rows_are_drawn_as_by_kseeds(weights, trials, as_it_is, seed_offset):
+    how = scipy.sparse.csr_array(np.array(POINTS)), weights, trials, TWINS, seed_offset
+    assert drawn(*how) == drawn_by_ours(*how)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", PATHS[1:], indirect=True)
+@pytest.mark.parametrize("trials", [None, 1, 3])
+@every_weight
+def test_whatever_is_not_small_follows_the_law(weights, trials, path, seed_offset):
+    check_law(np.array(POINTS), weights, trials, scaled(20_000, least=1_000), seed_offset)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("trials", [None, 1])
+@every_weight
+def test_sparse_rows_follow_the_law(weights, trials, as_it_is, seed_offset):
+    data = scipy.sparse.csr_array(np.array(POINTS))
+    check_law(data, weights, trials, scaled(20_000, least=1_000), seed_offset)
+
+
+@draws
+@pytest.mark.parametrize("path", PATHS, indirect=True)
 def test_an_estimator_follows_the_law_with_its_weights(path, draws, seed_offset):
     """What `fit` starts from: centred data, weights as they reach the private function."""
     distinct = POINTS[:5]
@@ -106,13 +156,13 @@ def test_an_estimator_follows_the_law_with_its_weights(path, draws, seed_offset)
 
 
 def test_the_test_refuses_another_law(seed_offset):
-    """k-means++ without trials is not greedy k-means++, and three thousand draws show it."""
+    """k-means++ without trials is not greedy k-means++, and a thousand draws show it."""
     law = plusplus_law(POINTS, [1.0] * len(POINTS), 3)
     state = np.random.RandomState(seed_offset % 2**31)
     with patched():
         seen = [
             tuple(kmeans_plusplus(np.array(POINTS), 3, random_state=state)[1].tolist())
-            for _ in range(3_000)
+            for _ in range(1_000)
         ]
     assert chi_square_p(law, seen) < REJECT
 

@@ -1,4 +1,4 @@
-"""Under the patch, `KMeans` is fitted, and predicts, by kseeds."""
+"""Under the patch, `KMeans` is fitted, and predicts, by kseeds, unless weights are negative."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans, k_means
+from sklearn.cluster import kmeans_plusplus as imported_before
 
 import kseeds.sklearn
 from kseeds.sklearn import assigning, costs, fitting, patched
-from tests.sklearn.common import blobs
+from tests.sklearn.common import blobs, draws, said
+
+__all__ = ["draws", "said"]
 
 X = blobs()
 
@@ -75,3 +78,25 @@ def test_the_method_looks_like_theirs():
             before.__name__, before.__qualname__, before.__doc__,
         )  # fmt: skip
         assert "sample_weight" in KMeans().get_metadata_routing().fit.requests
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("negative", [1, len(X)])
+def test_negative_weights_are_left_to_scikit_learn(negative, draws, said):
+    weights = np.where(np.arange(len(X)) < negative, -1.0, 1.0)
+
+    def answers():
+        for function in (
+            lambda: imported_before(X, 4, sample_weight=weights, random_state=0)[1].tolist(),
+            lambda: KMeans(4, random_state=0).fit(X, sample_weight=weights).labels_.tolist(),
+        ):
+            try:
+                yield function()
+            except ValueError as error:
+                yield str(error)
+
+    plain = list(answers())
+    with patched():
+        assert list(answers()) == plain
+    assert not draws
+    assert sum("leaves negative weights to" in line for line in said()) == 1

@@ -377,11 +377,6 @@ def test_errors_of_the_function_are_those_of_scikit_learn(arguments):
         assert patched_one == plain
 
 
-def test_bad_weights_are_named():
-    with patched(), pytest.raises(ValueError, match=r"sample_weight has -1\.0 at row 0"):
-        imported_before(X, 2, sample_weight=np.r_[-1.0, np.ones(len(X) - 1)])
-
-
 def test_a_fork_waits_for_a_patch_in_another_thread():
     """Else the child would wait forever for a thread that it does not have."""
     done = run(

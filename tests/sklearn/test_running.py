@@ -33,12 +33,13 @@ def folder(tmp_path):
     return place
 
 
-def python(*arguments, cwd):
+def python(*arguments, cwd, standard_input=None):
     paths = os.pathsep.join([*PATHS, os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "kseeds.sklearn", *map(str, arguments)],
         capture_output=True,
         text=True,
+        input=standard_input,
         check=False,
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": paths},
@@ -86,6 +87,47 @@ def test_wrong_usage_is_explained(arguments, code, message, tmp_path, capsys, mo
     said = capsys.readouterr()
     assert (said.out if code == 0 else said.err).startswith(message)
     assert not (said.err if code == 0 else said.out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-m", "nosuch"), "there is no module 'nosuch'; check its name"),
+        (("-m", "no.such"), "there is no module 'no.such'; check its name"),
+        (("-m", "json.no.such"), "there is no module 'json.no.such'; check its name"),
+        (("-m", "json"), "the package 'json' has no module __main__; name a module in it"),
+        ((".",), "there is no __main__.py in '.'; name a script in it"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line_and_the_code_of_python(arguments, message, tmp_path):
+    done = python(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"kseeds: {message}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_package_that_cannot_be_imported_shows_its_own_error(tmp_path):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "__init__.py").write_text("import nosuch")
+    (tmp_path / "broken" / "part.py").write_text("")
+    done = python("-m", "broken.part", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'nosuch'"
+
+
+def test_a_folder_with_a_main_runs(folder):
+    (folder / "script.py").rename(folder / "__main__.py")
+    done = python("-q", folder, cwd=folder.parent)
+    assert done.returncode == 7, done.stderr
+    assert json.loads(done.stdout)["path"] == str(folder)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="there are no names of streams")
+def test_a_script_from_a_pipe_runs(tmp_path):
+    script = "import sys\nprint(__name__, sys.argv[1:])\nraise RuntimeError('of the script')"
+    done = python("-q", "/dev/stdin", "a", cwd=tmp_path, standard_input=script)
+    assert (done.returncode, done.stdout) == (1, "__main__ ['a']\n")
+    assert done.stderr.splitlines()[-1] == "RuntimeError: of the script"
 
 
 def test_its_exit_code_is_that_of_the_process(tmp_path):

@@ -114,7 +114,7 @@ def kmeans(
         )
         write_clustering(found, table.columns, output, labels)
         if picture is not None:
-            draw(table.values, found.labels, found.centers, "centres", picture)
+            draw(table.leading(2), found.labels, found.centers, "centres", picture)
         out.print(_summary(table.values.shape, found, output, labels, picture))
 
 

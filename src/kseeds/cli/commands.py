@@ -72,6 +72,10 @@ def demo(
     ] = False,
 ) -> None:
     """Seed a synthetic data set, compare the cost with naive algorithms, and draw a picture."""
+    if k > rows:
+        raise typer.BadParameter(
+            f"-k {k} is more than --rows {rows}; add -k {rows}, or more rows.", param_hint="-k"
+        )
     with reporting_errors():
         check_picture(output)
         X = _blobs(rows, random_state)
@@ -151,6 +155,16 @@ def seed(
         int | None,
         typer.Option(help="Of --method greedy: candidates per step; by default 2 + ln k."),
     ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Of --method parallel: rounds of candidates; 5 by default.")
+    ] = None,
+    oversampling: Annotated[
+        float | None,
+        typer.Option(
+            help="Of --method parallel: expected candidates per round, as a multiple of k; 2 by "
+            "default."
+        ),
+    ] = None,
     reduction: Annotated[
         str | None,
         typer.Option(help="Of --method parallel: k-means++ (the default) or greedy."),
@@ -196,6 +210,8 @@ def seed(
     parameters: dict[str, Any] = {}
     for option, owner, name, given in (
         ("--trials", "greedy", "n_local_trials", trials),
+        ("--rounds", "parallel", "rounds", rounds),
+        ("--oversampling", "parallel", "oversampling", oversampling),
         ("--reduction", "parallel", "reduction", reduction),
     ):
         if given is not None and method != owner:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kseeds.cli import sparse_files
 from kseeds.cli.csv_files import read_csv
@@ -36,6 +37,12 @@ class Rows:
     weights: Any
     columns: list[str]
     notes: list[str]
+
+    def leading(self, count: int) -> npt.NDArray[Any]:
+        """Return the first columns as an array, or all if there are fewer; not of sparse rows."""
+        if isinstance(self.values, np.ndarray):
+            return self.values[:, :count]
+        return np.column_stack([column.to_numpy() for column in self.values.columns[:count]])
 
 
 def kind_of(path: Path, kinds: tuple[str, ...] = KINDS) -> str:

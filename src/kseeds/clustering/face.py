@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kseeds.api import seed
 from kseeds.clustering.fitting import Fitting, Run
-from kseeds.distances.sparse_rows import is_sparse
+from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.inputs import (
     Prepared,
     Weights,
@@ -37,7 +37,7 @@ from kseeds.inputs.problem import check_enough
 from kseeds.inputs.sparse import form_of, to_scipy
 from kseeds.laws import GREEDY, PARALLEL, PLUSPLUS, RANDOM, Law
 from kseeds.lloyd.choice import ALGORITHMS
-from kseeds.lloyd.iteration import Limits
+from kseeds.lloyd.iteration import Limits, are_equal
 from kseeds.methods.parallel.schedule import Schedule
 from kseeds.results import Clustering, Seeding
 from kseeds.runtime.progress import progress_for
@@ -103,7 +103,8 @@ def kmeans(
     n_threads : int, optional
         Threads to use; all cores by default.
     progress : bool or callable, default False
-        True shows a bar on stderr; a function is called with (done, total) iterations.
+        True shows a bar on stderr; a function is called with (done, total) iterations, where total
+        is ``max_iter`` until it ends, and then as many as there were.
     algorithm : {"auto", "naive", "tree", "bounds", "gemm"}
         How nearest centres are found; never changes the result. "tree" is for few columns,
         "bounds" for tens or hundreds, "gemm" compares all rows with all centres by matrix
@@ -143,11 +144,11 @@ def kmeans(
         X, rows, known, names=("X", "init"), same_units=True, n_threads=threads
     )
     n = len(prepared.points)
-    check_enough(k, n, n)
+    check_enough(k, n, n, "clusters")
     if not is_drawn:
         check_rows(len(given), k)
     weights = check_weights(sample_weight, n)
-    check_enough(k, n, weights.positive)
+    check_enough(k, n, weights.positive, "clusters")
     with Workers(threads) as workers, restored_on_error(random_state), closing(shown):
         fitting = Fitting(prepared, weights, workers, k, algorithm, Limits(most, limit), shown)
         best: tuple[Run, Seeding | None] | None = None
@@ -167,7 +168,7 @@ def kmeans(
                     progress,
                 )
                 given, _ = prepare_like(prepared, seeding.centers, name="init")
-            run = fitting.run(given, _known(seeding, prepared, workers))
+            run = fitting.run(given, _known(seeding, given, prepared, workers))
             if best is None or run.is_better_than(best[0]):
                 best = run, seeding
         assert best is not None  # at least one run
@@ -193,13 +194,15 @@ def _seeds(
 
 
 def _known(
-    seeding: Seeding | None, prepared: Prepared, workers: Workers
+    seeding: Seeding | None, centers: Points, prepared: Prepared, workers: Workers
 ) -> npt.NDArray[np.int32] | None:
-    """Return the labels that a seeding has, if it is one of these rows."""
+    """Return the labels that a seeding has, if it is one of these rows and its centres are."""
     if seeding is None:
         return None
     return seeding.known_labels(
-        prepared.metric.given, lambda: fingerprint_of(prepared.values, workers)
+        prepared.metric.given,
+        lambda: fingerprint_of(prepared.values, workers),
+        lambda drawn: are_equal(prepared.points[drawn], centers),
     )
 
 

@@ -14,7 +14,7 @@ from kseeds.inputs import Prepared, Weights
 from kseeds.lloyd.base import Assigner
 from kseeds.lloyd.choice import Job, build
 from kseeds.lloyd.columns import columns_of
-from kseeds.lloyd.iteration import Limits, Means, iterate, tolerance
+from kseeds.lloyd.iteration import Limits, Means, iterate, prepared_again, tolerance
 from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.finish import in_user_units
@@ -98,14 +98,18 @@ class Fitting:
             used.adopt(labels, sums)
         is_assigned = labels is not None
         fit = iterate(used, sums, means, centers, self.limits, is_assigned, self._progress)
-        nearest = used.nearest(fit.centers).copy()
+        final = prepared_again(prepared.metric, fit.centers)
+        if final is not fit.centers:
+            used.assign(final, sums)
+        nearest = used.nearest(final).copy()
         self.work.distances += assigner.counts.distances
         self.work.tree_nodes += assigner.counts.nodes
         self.work.rows_skipped += assigner.skipped
         self.work.rounds += fit.n_iter
-        exact = self._in_units(fit.centers)
+        found_centers = self._in_units(fit.centers)
+        exact = final if prepared.metric.is_embedded else found_centers
         found = in_user_units(nearest, exact, prepared, self._weights, self._workers)
-        return Run(exact, *found, fit.n_iter, fit.converged, assigner.name)
+        return Run(found_centers, *found, fit.n_iter, fit.converged, assigner.name)
 
     def _clusters(self) -> tuple[ExactSums | SparseSums, Means | SparseMeans]:
         """Return clusters that no row is in yet, and what makes centres of them."""

@@ -237,12 +237,14 @@ def stacked(parts: Sequence[Points]) -> Points:
         return np.concatenate(parts)
     lengths = [np.diff(part.indptr) for part in parts]
     pointers = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate(lengths))])
+    # Those of rows in the user's units may overflow, and are not needed.
+    known = [part.__dict__["norms"] for part in parts if "norms" in part.__dict__]
     return SparseRows(
         np.concatenate([part.entries for part in parts]),
         np.concatenate([part.columns for part in parts]),
         pointers,
         parts[0].shape[1],
-        np.concatenate([part.norms for part in parts]),
+        np.concatenate(known) if len(known) == len(parts) else None,
     )
 
 

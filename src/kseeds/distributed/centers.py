@@ -46,7 +46,8 @@ def check_centers(
     elif is_sparse_data(centers):
         values = sparse_rows(centers, name, allow_empty=True)
     else:
-        values = two_dimensional(to_array(centers, name), name, allow_empty=True)
+        array = to_array(centers, name)
+        values = two_dimensional(array, name, allow_empty=True, columns=columns)
     if len(values) == 0 and not allow_empty:
         raise ValueError(f"{name} is empty; pass at least one centre.")
     if columns is not None and values.shape[1] != columns:

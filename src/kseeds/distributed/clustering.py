@@ -77,7 +77,7 @@ def cluster(
         runs = 1
     shown = progress_for(progress)
     stream = stream_of(random_state) if centers is None else Stream.from_random_state(0)
-    request = Request(k, known, centers, stream, name="init")
+    request = Request(k, known, centers, stream, name="init", wanted="clusters")
     with closing(shown), restored_on_error(random_state), backend() as running:
         driver = Driver(running, request)
         if centers is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kseeds.errors import kind_of
 from kseeds.inputs.containers import float_dtype, to_array
 from kseeds.inputs.points import two_dimensional
 
@@ -35,15 +36,26 @@ class DaskRows:
     dtype: np.dtype[Any]
 
 
-def rows_of(X: Any, sample_weight: Any = None) -> DaskRows:
-    """Return the chunks of a Dask array or dataframe, and of the weights of its rows."""
+def rows_of(X: Any, function: str, sample_weight: Any = None) -> DaskRows:
+    """Return the chunks of a Dask array or dataframe, and of the weights of its rows.
+
+    ``function`` is the name of the function that was called, for messages.
+    """
     kind = type(X).__module__.partition(".")[0]
-    if kind not in ("dask", "dask_expr") or getattr(X, "ndim", 0) != 2:
+    if kind not in ("dask", "dask_expr") or not hasattr(X, "ndim"):
         raise TypeError(
-            f"X is a {type(X).__name__}; pass a Dask array of two dimensions or a Dask dataframe, "
-            "or use kseeds.kmeans_plusplus for data in memory."
+            f"X is {kind_of(X)}; pass a Dask array of two dimensions or a Dask dataframe, or use "
+            f"kseeds.{function} for data in memory."
         )
     is_array = hasattr(X, "chunks")
+    if X.ndim != 2:
+        method = "reshape(-1, 1)" if is_array else "to_frame()"
+        remedy = (
+            f"use X.{method} for one column of data"
+            if X.ndim == 1
+            else "pass one row per point and one column per feature"
+        )
+        raise ValueError(f"X has {X.ndim} dimensions, not 2; {remedy}.")
     column = sample_weight if isinstance(sample_weight, str) else None
     if column is not None:
         _check_column(X, column)

@@ -73,6 +73,8 @@ class Request:
     n_threads: int = 1
     name: str = "initial_centers"
     """What the user calls the initial centres."""
+    wanted: str = "seeds"
+    """What the user asks for so many of."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,8 @@ class Driver:
             raise ValueError("X is empty (no partition has rows); pass at least one row.")
         scale = weight_scale(max(found.weight_max for found in filled))
         if plan is None:
-            check_enough(request.n_clusters, n, n)
-            check_enough(request.n_clusters, n, sum(found.positive for found in surveys))
+            for positive in (n, sum(found.positive for found in surveys)):
+                check_enough(request.n_clusters, n, positive, request.wanted)
         self.work.rows = n
         dtype = np.result_type(*(found.dtype for found in filled))
         forms = {found.form for found in filled}

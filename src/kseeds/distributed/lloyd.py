@@ -11,7 +11,7 @@ so the result does not depend on partitions, backend, or tasks that were run twi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from kseeds.distributed.driver import Driver
 from kseeds.distributed.exact_total import ZERO
 from kseeds.distributed.lloyd_tasks import Extent, Farthest, Step
 from kseeds.lloyd.columns import Columns
-from kseeds.lloyd.iteration import Limits, iterate, tolerance
+from kseeds.lloyd.iteration import Limits, iterate, prepared_again, tolerance
 from kseeds.lloyd.sums import anchors_for, unfolded
 from kseeds.runtime.progress import SILENT, Progress
 from kseeds.runtime.threads import Workers
@@ -192,19 +192,26 @@ class Fitting:
         The variances of sparse columns are all their mean, which is what matters.
         """
         driver, n, d = self._driver, self._driver.work.rows, self._width
-        origin, reach, most = np.zeros(0), largest, sum(one.entries for one in extents)
+        origin: Any = extents[0].first[:1]
+        most, length = sum(one.entries for one in extents), d + 1 + origin.size
         if not self._is_sparse:
-            origin, reach, most = extents[0].first[0].astype(np.float64), 2.0 * largest, n
+            origin, most, length = origin[0].astype(np.float64), n, 2 * d
+        reach = 2.0 * largest
         bounds = np.concatenate([reach, np.square(reach)])
         anchors = anchors_for(most, np.dtype(np.float64), bounds, None)[:, :-1]
-        sums = np.zeros((len(anchors), d + 1 if self._is_sparse else 2 * d))
+        sums = np.zeros((len(anchors), length))
         for change in driver.ask(tasks.spread, (driver.plan, anchors, origin)):
             if change is not None:
                 sums[:, change.places] += change.values
-        total = unfolded(sums) / n
-        first, second = total[:d], total[d:]
+        total = unfolded(sums)
+        first, second = total[:d] / n, total[d:] / n
         if self._is_sparse:
-            variance = max(float(second[0] - np.square(first).sum()), 0.0) / d
+            at, values = origin.columns, origin.entries.astype(np.float64)
+            absent = 1.0 - second[1:]  # the share of zeros that are not stored
+            first[at] -= absent * values
+            squares = second[0] + float((absent * values * values).sum())
+            variance = max(float(squares - np.square(first).sum()), 0.0) / d
+            first[at] += values
             return Columns(np.broadcast_to(largest, d), first, np.full(d, variance))
         return Columns(largest, origin + first, np.maximum(second - first * first, 0.0))
 
@@ -223,8 +230,11 @@ class Fitting:
         means = PartitionMeans(driver, sums, anchors, self._columns)
         fit = iterate(assigner, sums, means, centers, self._limits, progress=self._progress)
         driver.work.rounds += fit.n_iter
+        final = prepared_again(driver.plan.metric, fit.centers)
+        if final is not fit.centers:
+            assigner.assign(final, sums)
         exact = self._in_units(fit.centers)
-        return Run(fit.centers, exact, self._finish(exact), fit.n_iter, fit.converged)
+        return Run(final, exact, self._finish(exact), fit.n_iter, fit.converged)
 
     def label(self, run: Run) -> None:
         """Make the labels and distances of an earlier run the states of the partitions."""

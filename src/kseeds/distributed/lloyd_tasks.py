@@ -53,11 +53,13 @@ def extent(part: Part, state: Nearest | None, plan: Plan) -> tuple[Nearest | Non
 
 
 def spread(
-    part: Part, state: Nearest | None, message: tuple[Plan, Float64Array, Float64Array]
+    part: Part, state: Nearest | None, message: tuple[Plan, Float64Array, Points]
 ) -> tuple[Nearest | None, Change | None]:
     """Return Σ (x - o) of all columns and Σ (x - o)² of all columns about an origin ``o``.
 
-    Of sparse rows about 0, and one sum of the squares of all columns, in place d.
+    Of sparse rows those of the entries that are stored, with one sum of the squares of all columns
+    in place d; the places after it have how many are stored in the columns of the origin, which is
+    sparse, too.
     """
     plan, anchors, origin = message
     if len(part.values) == 0:
@@ -65,14 +67,21 @@ def spread(
     points = plan.points(part.values)
     n, d = points.shape
     if is_sparse(points):
-        values = points.entries.astype(np.float64)
         columns, at = np.unique(points.columns, return_inverse=True)
+        _, mine, theirs = np.intersect1d(columns, origin.columns, return_indices=True)
+        about = np.zeros(len(columns))
+        about[mine] = origin.entries[theirs]
+        values = points.entries - about[at.reshape(-1)]
+        stored = np.zeros(len(origin.columns))
+        stored[theirs] = np.bincount(at.reshape(-1), minlength=len(columns))[mine]
         squares = [one.sum() for one in folded(np.square(values), anchors[:, 1])]
-        sums = np.zeros((len(anchors), len(columns) + 1))
+        sums = np.zeros((len(anchors), len(columns) + 1 + len(stored)))
         for fold, rounded in enumerate(folded(values, anchors[:, 0])):
-            sums[fold, :-1] = np.bincount(at.reshape(-1), rounded, len(columns))
-            sums[fold, -1] = squares[fold]
-        return state, Change(np.append(columns, d).astype(np.int64), sums)
+            sums[fold, : len(columns)] = np.bincount(at.reshape(-1), rounded, len(columns))
+            sums[fold, len(columns)] = squares[fold]
+        sums[0, len(columns) + 1 :] = stored
+        places = np.append(columns, d + np.arange(1 + len(stored)))
+        return state, Change(places.astype(np.int64), sums)
     sums = np.zeros_like(anchors)
     for start, stop in blocks_of(n, max(1, _VALUES // d)):
         moved = points[start:stop] - origin

@@ -59,7 +59,10 @@ def check_tolerance(tol: Any) -> float:
     """Return ``tol`` as a finite float of at least 0."""
     if isinstance(tol, (bool, np.bool_)) or not isinstance(tol, numbers.Real):
         raise TypeError(f"tol={shown(tol)} is not a number; pass a number of at least 0.")
-    number = float(tol)
+    try:
+        number = float(tol)
+    except OverflowError:
+        number = math.inf
     if not 0.0 <= number < math.inf:
         raise ValueError(f"tol={shown(tol)} is out of range; pass a finite number of at least 0.")
     return number

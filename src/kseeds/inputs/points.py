@@ -25,10 +25,9 @@ from kseeds.inputs.sparse import (
 )
 from kseeds.runtime.aligned import read_only
 from kseeds.runtime.memmap import contiguous
+from kseeds.runtime.squares import sum_of_squares
 
 _BLOCK_BYTES = 1 << 20
-_ONE_THREAD = 8192
-"""Values whose product BLAS computes on one thread: others go on spinning when it has returned."""
 _OTHER_UNITS = {np.dtype(np.float32): 2.0**-60, np.dtype(np.float64): 2.0**-500}
 
 
@@ -153,7 +152,8 @@ def _rows_like(reference: Points, X: Any, name: str) -> Points:
         return X.astype(reference.dtype) if is_sparse(reference) else X.toarray()
     if is_sparse(reference) and is_sparse_data(X):
         return rows_like(reference, X, name)
-    values = two_dimensional(to_array(X, name), name, allow_empty=True)
+    columns = reference.shape[1]
+    values = two_dimensional(to_array(X, name), name, allow_empty=True, columns=columns)
     if is_sparse(reference):
         return rows_like(reference, X, name, values)
     if values.shape[1] != reference.shape[1]:
@@ -171,15 +171,21 @@ def _ready(metric: str | Dissimilarity, values: Points, factor: float) -> Points
 
 
 def two_dimensional(
-    array: npt.NDArray[Any], name: str, *, allow_empty: bool = False
+    array: npt.NDArray[Any], name: str, *, allow_empty: bool = False, columns: int | None = 1
 ) -> npt.NDArray[Any]:
-    """Return ``array`` if it has rows and columns."""
+    """Return ``array`` if it has rows and columns.
+
+    ``columns`` is how many a single dimension is likely to have meant, None if that is unknown.
+    """
     if array.ndim != 2 and array.size:
-        remedy = (
-            f"use {name}.reshape(-1, 1) for one column of data"
-            if array.ndim == 1
-            else "pass one row per point and one column per feature"
-        )
+        if array.ndim != 1:
+            remedy = "pass one row per point and one column per feature"
+        elif columns == 1:
+            remedy = f"use {name}.reshape(-1, 1) for one column of data"
+        elif columns in (None, array.size):
+            remedy = f"use {name}.reshape(1, -1) for a single row"
+        else:
+            remedy = f"pass rows of {columns} columns, as the data has"
         raise ValueError(f"{name} has {array.ndim} dimensions, not 2; {remedy}.")
     if array.ndim != 2 or array.shape[1] == 0 or (array.shape[0] == 0 and not allow_empty):
         raise ValueError(
@@ -208,10 +214,7 @@ def check_values(
 
 def _largest_finite(values: Points, name: str, source: Any = None) -> float:
     """Return the largest absolute value; reject NaN and infinity."""
-    if is_sparse(values):
-        largest = _largest(values.entries[:, None], _ONE_THREAD)
-    else:
-        largest = _largest(values)
+    largest = _largest(values.entries[:, None] if is_sparse(values) else values)
     if math.isnan(largest):
         if is_sparse(values):
             raise not_finite_entry(values, name)
@@ -219,13 +222,13 @@ def _largest_finite(values: Points, name: str, source: Any = None) -> float:
     return largest
 
 
-def _largest(values: FloatArray, together: int = _BLOCK_BYTES) -> float:
+def _largest(values: FloatArray) -> float:
     """Return the largest absolute value, or NaN if a value is not finite.
 
     If the root mean square shows that the values need no scaling, it is returned in place of the
-    largest value, because it takes less time; so many values are multiplied together.
+    largest value, because it takes less time.
     """
-    typical = _typical(values, together)
+    typical = _typical(values)
     if typical is not None:
         return typical
     rows = max(1, _BLOCK_BYTES // (values.shape[1] * values.itemsize))
@@ -240,17 +243,16 @@ def _largest(values: FloatArray, together: int = _BLOCK_BYTES) -> float:
     return largest
 
 
-def _typical(values: FloatArray, together: int) -> float | None:
+def _typical(values: FloatArray) -> float | None:
     """Return the root mean square, if it shows that all values are finite and need no scaling.
 
-    A scalar product runs at the speed of memory. A NaN or an infinity among the values makes the
-    result NaN or infinite. If it is finite, the largest value lies between it and √size times it.
+    A NaN or an infinity among the values makes the result NaN or infinite. If it is finite, the
+    largest value lies between it and √size times it.
     """
     flat = values.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         total = sum(
-            float(np.dot(flat[lo : lo + together], flat[lo : lo + together]))
-            for lo in range(0, len(flat), together)
+            sum_of_squares(flat[lo : lo + _BLOCK_BYTES]) for lo in range(0, len(flat), _BLOCK_BYTES)
         )
     if not (math.isfinite(total) and total > 0.0):
         return None

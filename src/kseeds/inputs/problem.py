@@ -106,14 +106,14 @@ def prepare_problem(
     return problem, prepared, weights
 
 
-def check_enough(k: int, n: int, positive: int) -> None:
-    """Reject more seeds than rows, or than rows of positive weight."""
+def check_enough(k: int, n: int, positive: int, wanted: str = "seeds") -> None:
+    """Reject more seeds, or whatever is wanted, than rows, or than rows of positive weight."""
     if k > n:
         raise ValueError(
-            f"n_clusters={shown(k)} is more than the {n} rows of X; ask for at most {n} seeds."
+            f"n_clusters={shown(k)} is more than the {n} rows of X; ask for at most {n} {wanted}."
         )
     if k > positive:
         raise ValueError(
             f"n_clusters={k} is more than the {positive} rows with positive sample_weight; ask "
-            f"for at most {positive} seeds."
+            f"for at most {positive} {wanted}."
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.errors import shown
 from kseeds.inputs.containers import to_array
 from kseeds.sampling.clocks import NORMAL, log_weights
 
@@ -50,7 +51,13 @@ def check_weights(sample_weight: Any, n: int) -> Weights:
     """Check the weights of n rows."""
     if sample_weight is None:
         return Weights(None, 1.0, None, n)
-    weights = np.ascontiguousarray(to_array(sample_weight, "sample_weight"), dtype=np.float64)
+    given = to_array(sample_weight, "sample_weight")
+    if given.ndim == 0:
+        raise ValueError(
+            f"sample_weight={shown(sample_weight)} is a single number; pass one weight for each of "
+            f"the {n} rows, or leave it out."
+        )
+    weights = np.ascontiguousarray(given, dtype=np.float64)
     if weights.shape != (n,):
         raise ValueError(
             f"sample_weight has shape {weights.shape}; pass one weight for each of the {n} rows."

@@ -56,15 +56,19 @@ def columns_of(points: Points, workers: Workers) -> Columns:
 
 def _of_sparse(points: SparseRows) -> Columns:
     n, d = points.shape
-    largest, first, second = np.zeros((3, d))
+    origin = points[:1].toarray()[0].astype(np.float64)  # as for dense rows
+    largest, first, second, stored = np.zeros((4, d))
     for start, stop in points.blocks():
         part = points[start:stop]
         values = part.entries.astype(np.float64)
         np.maximum.at(largest, part.columns, np.abs(values))
+        values -= origin[part.columns]
+        stored += np.bincount(part.columns, minlength=d)
         first += np.bincount(part.columns, values, minlength=d)
         second += np.bincount(part.columns, values * values, minlength=d)
-    first, second = first / n, second / n
-    return Columns(largest, first, np.maximum(second - first * first, 0.0))
+    first = (first - (n - stored) * origin) / n
+    second = (second + (n - stored) * origin * origin) / n
+    return Columns(largest, origin + first, np.maximum(second - first * first, 0.0))
 
 
 def columns_by_kernels(points: FloatArray, workers: Workers) -> Columns:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray
+from kseeds.distances.metrics import FloatArray, Metric, prepare
 from kseeds.distances.sparse_reference import differences
 from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd import sparse_means
@@ -148,8 +148,8 @@ def squared_shift(before: Points, after: Points) -> float:
     return float(np.einsum("ij,ij->", apart, apart))
 
 
-def _are_equal(before: Points, after: Points) -> bool:
-    """Tell whether centres are where they were; squares of movements may underflow."""
+def are_equal(before: Points, after: Points) -> bool:
+    """Tell whether centres are the same; squares of their movements may underflow."""
     if is_sparse(before):
         return not np.any(differences(after, before)[1])
     return bool((before == after).all())
@@ -193,13 +193,25 @@ def iterate(
         done += 1
         shift = squared_shift(centers, moved)
         within = shift <= limits.tol
-        if is_strict and shift == 0.0 and _are_equal(centers, moved):
+        if is_strict and shift == 0.0 and are_equal(centers, moved):
             break
         centers = moved
     else:
         assigner.assign(centers, sums)
-    progress.update(limits.max_iter, limits.max_iter, _shown(means))
+    progress.update(done, done, _shown(means))  # there are no more than these
     return Fit(centers, done, is_strict or within)
+
+
+def prepared_again(metric: Metric, centers: Points) -> Points:
+    """Return centres as they are prepared if someone passes them on; themselves if that is equal.
+
+    Unit vectors are divided by their norms once more, which may change their last bits. Labels are
+    to be those that `kseeds.assign` gives, whatever the ties.
+    """
+    if not metric.is_embedded:
+        return centers
+    points = prepare(metric.given, centers, 1.0)
+    return centers if are_equal(centers, points) else points
 
 
 def _shown(means: Moving) -> str:

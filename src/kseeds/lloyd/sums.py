@@ -23,6 +23,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused
+from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.threads import Workers, rows_for
 
 _SPARE_BITS = 30
@@ -121,7 +122,7 @@ class ExactSums:
             with compile_policy.using("lloyd_sums", dtype):
                 self.move_compiled(rows, old, new)
         else:
-            with compile_policy.in_place_of(["lloyd_sums"], dtype):
+            with compile_policy.in_place_of(["lloyd_sums"], dtype), one_blas_thread():
                 self._move_plainly(rows, old, new)
 
     def move_compiled(self, rows: Rows, old: Labels, new: Labels) -> None:

@@ -9,6 +9,7 @@ kept separately; then rows are drawn by weight, with a warning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -22,11 +23,14 @@ from kseeds.inputs.points import Prepared
 from kseeds.inputs.problem import Problem
 from kseeds.inputs.weights import Weights
 from kseeds.methods.base import Draw
-from kseeds.methods.greedy.rule import winner
+from kseeds.methods.greedy.rule import overtakes, winner
 from kseeds.nearest.finish import exact_centers, nearest_of_all
 from kseeds.runtime.threads import Workers
 from kseeds.sampling.clocks import first_clocks
 from kseeds.sampling.streams import Purpose, Stream
+
+_AT_ONCE = 1 << 16
+"""Candidates of a step that are drawn at once, so that memory does not grow with the trials."""
 
 
 def draw_by_small_masses(
@@ -59,7 +63,7 @@ def draw_by_small_masses(
     trials : int
         Candidates per step: the best of several by greedy k-means++.
     """
-    uniforms = stream.uniforms(Purpose.SMALL, 0, 0, wanted * trials).reshape(wanted, trials)
+    uniforms = stream.by_round(Purpose.SMALL)
     _, gaps = underflow.nearest(points, centers, metric)
     compared = len(centers)
     drawn: list[int] = []
@@ -68,16 +72,32 @@ def draw_by_small_masses(
         reached = np.cumsum(mass)
         if len(mass) == 0 or reached[-1] == 0.0:
             break
-        rows = np.searchsorted(reached, uniforms[len(drawn)] * reached[-1], side="right")
-        rows = np.minimum(rows, np.flatnonzero(mass)[-1])  # rounding may lead past the last
-        candidates = list(dict.fromkeys(rows.tolist()))
-        columns = [_closer(points, gaps, row, metric) for row in candidates]
-        at, compared = 0, compared + len(candidates)
-        if trials > 1:
-            left = [underflow.scaled_masses(column, weights, exponent)[0] for column in columns]
-            at = winner([float((mass - each).sum()) for each in left])
+        positive = np.flatnonzero(mass)
+        found: dict[int, None] = {}
+        for lo in range(0, trials, _AT_ONCE):
+            count = min(_AT_ONCE, trials - lo)
+            targets = uniforms(0, count, len(drawn) * trials + lo) * reached[-1]
+            rows = np.searchsorted(reached, targets, side="right")
+            # Rounding may lead past the last.
+            found |= dict.fromkeys(np.minimum(rows, positive[-1]).tolist())
+            if len(found) == len(positive):
+                break
+        candidates, largest = list(found), -math.inf
+        gains: list[float] = []
+        for row in candidates:
+            column, gain = _closer(points, gaps, row, metric), 0.0
+            if trials > 1:
+                left, _ = underflow.scaled_masses(column, weights, exponent)
+                gain = float((mass - left).sum())
+            if overtakes(gain, largest):
+                best, kept = column, len(gains)
+            gains.append(gain)
+            largest = max(largest, gain)
+        at, compared = winner(gains), compared + len(candidates)
+        if at != kept:  # the one kept was overtaken by more than a tie, but not the one in between
+            best, compared = _closer(points, gaps, candidates[at], metric), compared + 1
         drawn.append(candidates[at])
-        gaps = columns[at]
+        gaps = best
     return np.array(drawn, dtype=np.int64), len(points) * compared
 
 

@@ -81,11 +81,15 @@ class Found(NamedTuple):
 def workspace(points: FloatArray) -> tuple[Tile, Found]:
     """Return what `settle_rows` needs."""
     d, dtype = points.shape[1], points.dtype
-    columns, given = aligned((d, COLUMNS), dtype), aligned((d if d < LANES else 0, COLUMNS), dtype)
-    columns[:], given[:] = 0.0, 0.0
-    norms, rest, least, next_least, exact = aligned((5, COLUMNS), dtype)
-    limits, in_doubt = aligned(2 * COLUMNS, dtype), aligned(2 * COLUMNS, np.int64)
-    rows = aligned(COLUMNS, np.int64)
+    kept = d if d < LANES else 0
+    # One array of each type: making one takes as long as comparing a few rows.
+    values = aligned((d + kept + 7, COLUMNS), dtype)
+    values[: d + kept] = 0.0
+    columns, given, rest_of = values[:d], values[d : d + kept], values[d + kept :]
+    norms, rest, least, next_least, exact = rest_of[:5]
+    limits = rest_of[5:].reshape(-1)
+    numbers = aligned((3, COLUMNS), np.int64)
+    rows, in_doubt = numbers[0], numbers[1:].reshape(-1)
     at, near = aligned((2, COLUMNS), np.int32)
     within = np.empty((ABREAST, COLUMNS // LANES), dtype=np.uint16)
     tile = Tile(rows, columns, given, norms, rest)

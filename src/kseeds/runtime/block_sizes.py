@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,9 @@ def place_of(j: Any, d: int) -> Any:
     return lane * (full // LANES) + j // LANES if j < full else j
 
 
+@functools.lru_cache(maxsize=64)
 def column_order(d: int) -> npt.NDArray[np.int64]:
-    """Return the coordinate that stands at each place of a column; see `place_of`.
+    """Return the coordinate that stands at each place of a column; see `place_of`. Read-only.
 
     Examples
     --------
@@ -43,4 +45,6 @@ def column_order(d: int) -> npt.NDArray[np.int64]:
     >>> column_order(17)[:6].tolist()
     [0, 4, 8, 12, 1, 5]
     """
-    return np.argsort([place_of(j, d) for j in range(d)])
+    order = np.argsort([place_of(j, d) for j in range(d)])
+    order.flags.writeable = False
+    return order

@@ -147,20 +147,21 @@ class Stream:
         generator = self._generator(purpose, round_, 0)
         return lambda count: _uniforms(generator, count)
 
-    def by_round(self, purpose: Purpose) -> Callable[[int, int], Float64Array]:
-        """Return a function ``f(round_, count)``: the first ``count`` of the `uniforms` of a round.
+    def by_round(self, purpose: Purpose) -> Callable[..., Float64Array]:
+        """Return a function ``f(round_, count, start=0)``: so many of the `uniforms` of a round.
 
         For many rounds of few draws: creating a generator per round would cost more than the draws.
         """
         philox = self._philox(purpose, 0, 0)
         generator, state = np.random.Generator(philox), philox.state
 
-        def first_of_round(round_: int, count: int) -> Float64Array:
-            state["state"]["counter"][1] = round_
+        def of_round(round_: int, count: int, start: int = 0) -> Float64Array:
+            first, skip = divmod(start, _ROWS_PER_COUNTER)
+            state["state"]["counter"][:2] = first, round_
             philox.state = state
-            return _uniforms(generator, count)
+            return _uniforms(generator, count + skip)[skip:]
 
-        return first_of_round
+        return of_round
 
     def _generator(self, purpose: Purpose, round_: int, block: int) -> np.random.Generator:
         return np.random.Generator(self._philox(purpose, round_, block))

@@ -120,7 +120,9 @@ def _by_ours(model: Any, X: Any, weights: npt.NDArray[Any] | None, init: Any, st
     )
     checked = check_weights(weights, X.shape[0])
     limits = Limits(model.max_iter, float(model.tol))
-    watch = partial(Told, prepared, checked) if model.verbose else None
+    watch = None
+    if model.verbose:
+        watch = partial(Told, prepared, checked, algorithm=model._algorithm)
     best: Run | None = None
     with Workers(model._n_threads) as workers:
         fitting = Fitting(prepared, checked, workers, k, "auto", limits, watch=watch)

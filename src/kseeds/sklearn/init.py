@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kseeds import api
 from kseeds.distances.metrics import METRICS, FloatArray
 from kseeds.errors import shown
@@ -82,9 +84,8 @@ class Init:
             Rows of X.
         """
         draw = getattr(api, _law_of(self.law).function)
-        centers: FloatArray = draw(
-            X, n_clusters, random_state=random_state, **self.parameters
-        ).centers
+        seeding = draw(X, n_clusters, random_state=random_state, **self.parameters)
+        centers: FloatArray = np.asarray(seeding)  # dense, also of sparse data
         return centers
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -22,11 +22,12 @@ class KMeans(sklearn.cluster.KMeans):  # type: ignore[misc]
     It has the parameters, attributes, methods and warnings of scikit-learn's, of which it is a
     subclass, and takes its place in pipelines, searches and pickles. From the same start it finds
     the same clusters, but for ties within rounding; the start itself is another draw from the same
-    distribution. The same ``random_state`` has the same answer on any number of threads.
+    distribution.
 
-    The data, dense or sparse, is neither copied nor changed, whatever ``copy_x`` says, unless there
-    is so little of it, or so few clusters, that scikit-learn's own loop is faster, which is used
-    then.
+    With little data or few clusters scikit-learn's own loop is faster, and is used, from the seeds
+    of kseeds. Everywhere else the same ``random_state`` has the same answer, to the last bit, on
+    any number of threads, and the data, dense or sparse, is neither copied nor changed, whatever
+    ``copy_x`` says.
 
     Parameters
     ----------

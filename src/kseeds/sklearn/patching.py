@@ -140,8 +140,8 @@ def patch_sklearn() -> Patched:
     mixtures with ``init_params="k-means++"`` draw from the same distribution as before, large
     jobs faster, also where they were imported before. ``KMeans`` and ``k_means`` then iterate as
     `kseeds.kmeans` does, from the same start to the same clusters; see `kseeds.sklearn.KMeans`.
-    Few seeds of sparse data, and more clusters than rows of positive weight, are left to
-    scikit-learn; the logger ``kseeds`` says so once, at level INFO.
+    Few seeds of sparse data, more clusters than rows of positive weight, and negative weights are
+    left to scikit-learn; the logger ``kseeds`` says so once, at level INFO.
 
     Calling it again changes nothing. Other processes have to call it, too.
 

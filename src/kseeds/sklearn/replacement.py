@@ -104,6 +104,8 @@ def not_covered(X: Any, n_clusters: int, sample_weight: Any) -> str | None:
         return f"data of type {type(X).__name__}"
     if is_sparse(X) and theirs_is_faster(X, n_clusters):
         return FEW
+    if sample_weight is not None and np.min(sample_weight) < 0.0:
+        return "negative weights"
     if n_clusters > (X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)):
         return "more clusters than rows of positive weight"
     return None

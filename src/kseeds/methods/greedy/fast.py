@@ -28,6 +28,8 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling.streams import Purpose
 
 _TREE_COMPONENTS = 7
+_MOST_SPARSE = 256
+"""Candidates of a step up to which there is room for what each has found of sparse rows."""
 
 
 def draw(
@@ -141,7 +143,8 @@ def _possible(problem: Problem, trials: int, strategy: str) -> str:
     """Return ``strategy``, or what can stand in for it: functions are naive, for example."""
     metric, d = problem.metric, problem.points.shape[1]
     if is_sparse(problem.points):
-        return "naive" if strategy in ("naive", "plain") else "postings"
+        is_naive = strategy in ("naive", "plain") or trials > _MOST_SPARSE
+        return "naive" if is_naive else "postings"
     if metric.function is not None or trials > scan.MOST:
         return "naive"
     if metric.family is not Family.EUCLIDEAN:

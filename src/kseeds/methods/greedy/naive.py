@@ -6,6 +6,7 @@ can be skipped wrongly.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
 from kseeds.methods.greedy import steps
 from kseeds.methods.greedy.proposals import Proposals
-from kseeds.methods.greedy.rule import trials_for, winner
+from kseeds.methods.greedy.rule import overtakes, trials_for, winner
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.threads import Workers, rows_for
 from kseeds.sampling import sum_tree
@@ -137,10 +138,12 @@ class _Rows(steps.OneByOne):
         """Do the same, keeping one column."""
         (best, other), kept = self._columns, -1
         gains: list[float] = []
+        largest = -math.inf
         for row in candidates:
             gains.append(self._compare(row, other))
-            if winner(gains) == len(gains) - 1:
+            if overtakes(gains[-1], largest):
                 best, other, kept = other, best, len(gains) - 1
+            largest = max(largest, gains[-1])
         at = winner(gains)
         if at == kept:
             return at, best, len(candidates)

@@ -24,6 +24,10 @@ Float64Array = npt.NDArray[np.float64]
 
 _FEWEST = 64
 """Proposals whose uniform numbers are generated at a time, at least."""
+_KEPT = 1 << 20
+"""Proposals of an epoch whose numbers are kept; those of later ones are generated for each step."""
+_AT_ONCE = 1 << 16
+"""Proposals that are tried at once, so that memory does not grow with the trials."""
 
 
 class Proposals:
@@ -32,7 +36,7 @@ class Proposals:
     Parameters
     ----------
     uniforms : callable
-        Returns the first so many uniform numbers of a round; see `Stream.by_round`.
+        Returns uniform numbers of a round; see `Stream.by_round`.
     trials : int
         Candidates of a step.
 
@@ -48,7 +52,7 @@ class Proposals:
 
     frozen: Masses
 
-    def __init__(self, uniforms: Callable[[int, int], Float64Array], trials: int) -> None:
+    def __init__(self, uniforms: Callable[..., Float64Array], trials: int) -> None:
         self._uniforms, self.trials = uniforms, trials
         self._epoch, self.taken = 0, 0
         self._numbers = np.empty((1, 2, 0))
@@ -84,15 +88,40 @@ class Proposals:
             self.numbers(2 * self._numbers.shape[2])
 
     def of_step(self, masses: Masses) -> list[int]:
-        """Return the candidates of the next step, in the order in which they were drawn."""
+        """Return the candidates of the next step, in the order in which they were drawn.
+
+        Of very many, those that were drawn before may be left out. If they are all the rows that
+        can be drawn, no more proposals are taken: no other would be another candidate, and those
+        that follow are as independent of the past as ever.
+        """
         self.begin_step(masses)
         found: list[int] = []
-        while len(found) < self.trials:
-            at, missing = self.taken, self.trials - len(found)
-            numbers = self.numbers(at + missing)[0, :, at : at + missing]
-            rows = sum_tree.draw_rows(self.frozen, numbers[0])
-            then, now = self.frozen.bounds[rows].tolist(), masses.bounds[rows].tolist()
-            tried = zip(rows.tolist(), numbers[1].tolist(), then, now, strict=True)
-            found += [row for row, *numbers_ in tried if is_accepted(*numbers_)]
-            self.taken += missing
+        missing, room = self.trials, _AT_ONCE
+        while missing > 0:
+            accepted = self._next(min(missing, _AT_ONCE), masses)
+            found += accepted
+            missing -= len(accepted)
+            if len(found) > room:
+                found = list(dict.fromkeys(found))
+                room = max(_AT_ONCE, 2 * len(found))
+                if len(found) == self._possible(masses):
+                    break
         return found
+
+    def _next(self, count: int, masses: Masses) -> list[int]:
+        """Take so many proposals; return the accepted ones."""
+        at = self.taken
+        if at + count <= _KEPT:
+            deciding = self.numbers(at + count)[0, :, at : at + count]
+        else:
+            deciding = self._uniforms(self._epoch, 2 * count, 2 * at).reshape(count, 2).T
+        rows = sum_tree.draw_rows(self.frozen, deciding[0])
+        then, now = self.frozen.bounds[rows].tolist(), masses.bounds[rows].tolist()
+        tried = zip(rows.tolist(), deciding[1].tolist(), then, now, strict=True)
+        self.taken += count
+        return [row for row, *numbers in tried if is_accepted(*numbers)]
+
+    def _possible(self, masses: Masses) -> int:
+        """Return how many rows can be proposed and accepted."""
+        frozen = sum_tree.mass_of(self.frozen, slice(None))
+        return int(np.count_nonzero((frozen > 0.0) & (masses.bounds > 0.0)))

@@ -56,6 +56,18 @@ def trials_for(n_clusters: int, n_local_trials: int | None) -> int:
     return 2 + int(math.log(n_clusters)) if n_local_trials is None else n_local_trials
 
 
+def overtakes(gain: float, largest: float) -> bool:
+    """Tell whether a gain wins against those before it, the ``largest`` of which is given.
+
+    Examples
+    --------
+    >>> from kseeds.methods.greedy.rule import overtakes
+    >>> overtakes(5.000001, 5.0), overtakes(5.1, 5.0)
+    (False, True)
+    """
+    return largest < gain * (1.0 - TIE)
+
+
 def winner(gains: Sequence[float]) -> int:
     """Return which candidate wins: the first one whose gain equals the largest.
 
