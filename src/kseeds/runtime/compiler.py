@@ -19,6 +19,7 @@ notice nothing of all this.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import pickle
@@ -51,7 +52,8 @@ import numba  # noqa: E402
 from llvmlite import ir  # noqa: E402
 from numba.core import cgutils, event, types  # noqa: E402
 from numba.core.caching import FunctionCache  # noqa: E402
-from numba.core.compiler import CompileResult  # noqa: E402
+from numba.core.codegen import JITCodeLibrary  # noqa: E402
+from numba.core.compiler import Compiler, CompileResult  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
@@ -70,9 +72,10 @@ WIDE_REGISTERS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f", Fa
 """Whether the machine has 32 registers of 64 bytes; code for them runs elsewhere, but slowly."""
 
 
-_OPTIONS = {"nogil": True, "_nrt": False}
+_OPTIONS = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 """No GIL, and no counting of references: what a kernel is given outlives it, and it makes no array.
-Counting costs threads that share arrays a factor of two, and a third of the time of compiling."""
+Counting costs threads that share arrays a factor of two, and a third of the time of compiling.
+Nor an entry for C, which nobody calls."""
 
 
 def kernel(function: F) -> F:
@@ -90,9 +93,10 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a small function into its callers, which are kept on disk; it needs not be.
 
-    A call with arrays would cost some 20 ns.
+    A call with arrays would cost some 20 ns. Called from Python, it runs as it is written.
     """
-    return cast(F, _compiled(function, {**_OPTIONS, "forceinline": True}))
+    options = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
+    return cast(F, _compiled(function, options, pipeline_class=_InlinedCompiler))
 
 
 def caller(function: F) -> F:
@@ -103,8 +107,53 @@ def caller(function: F) -> F:
     return cast(F, _compiled(function, {"nogil": True}))
 
 
-def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    return _stoppable(numba.njit(**options)(function))
+def _compiled(function: Callable[..., Any], options: dict[str, Any], **how: Any) -> Any:
+    return _stoppable(numba.njit(**options, **how)(function))
+
+
+class _InlinedCode(JITCodeLibrary):
+    """Code that is made machine code in its callers only.
+
+    Numba would make it of every function by itself, too, and again of all that it calls: half of
+    what LLVM did for the largest kernels. It is optimised by itself, since loops are vectorised
+    better in small functions (kernels that were optimised only as a whole took a tenth longer).
+    """
+
+    def __init__(self, codegen: Any, function: Callable[..., Any]) -> None:
+        super().__init__(codegen, function.__qualname__)
+        self._interpreted = _PYTHON_CALL(lambda _, arguments, __: function(*arguments))
+
+    def _finalize_final_module(self) -> None:
+        """Leave it to the callers, but say whether they hold addresses of this process."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int | None:
+        """Return what Python calls."""
+        return ctypes.cast(self._interpreted, ctypes.c_void_p).value
+
+    @property
+    def codegen(self) -> Any:
+        """Who is told where the constants of the function are, which machine code would look up."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: there is no machine code."""
+
+
+_PYTHON_CALL = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
+)
+"""A function with the arguments as a tuple between what is not used."""
+
+
+class _InlinedCompiler(Compiler):
+    """Compiles functions to `_InlinedCode`."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """Compile a function."""
+        self.state.library = _InlinedCode(self.state.targetctx.codegen(), func)
+        return super().compile_extra(func)
 
 
 def _is_ours(function: Callable[..., Any]) -> bool:
