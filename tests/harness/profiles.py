@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -25,17 +26,24 @@ def sizes(name: str, short: Any, long: Any) -> Any:
     """Run a test with ``name`` = short in the normal suite and long with ``-m long``.
 
     Numbers are scaled by ``--scale``; the long profile never tries less than the short one. Of a
-    list or tuple, a part of the long profile takes what the short one has not.
+    list or tuple, a part of the long profile takes what the short one has not. It leaves out tests
+    that would do again what the short one does: those of no more turns, with no random seed.
     """
+    again = False
     if isinstance(short, int):
+        again = SCALE < 1.0 and scaled(long) <= short
         short = scaled(short)
         long = scaled(long, least=short)
     elif isinstance(short, (list, tuple)) and SCALE < 1.0:
         long = [each for each in long if each not in short]
-    return pytest.mark.parametrize(
-        name,
-        [pytest.param(short, id="short"), pytest.param(long, id="long", marks=pytest.mark.long)],
-    )
+
+    def decorate(test: Callable[..., None]) -> Any:
+        params = [pytest.param(short, id="short")]
+        if not again or "seed_offset" in inspect.signature(test).parameters:
+            params.append(pytest.param(long, id="long", marks=pytest.mark.long))
+        return pytest.mark.parametrize(name, params)(test)
+
+    return decorate
 
 
 def generated(short: int, long: int, **strategies: Any) -> Callable[[Callable[..., None]], Any]:

@@ -194,7 +194,13 @@ class Case:
 
     @property
     def twin(self) -> Case | None:
-        """What draws the same seeds from the same random numbers, by its definition."""
+        """What draws the same seeds from the same random numbers, by its definition.
+
+        Sparse rows of whole numbers, whose distances are exact, draw those of dense ones.
+        """
+        if self.is_sparse and self.metric == "euclidean":
+            is_whole = all(value % 1 == 0 for point in self.input.points for value in point)
+            return replace(self, is_sparse=False) if is_whole else None
         if (self.method, self.algorithm) in _LIKE_NAIVE:
             return replace(self, algorithm="naive", options={})
         if STRATEGY_OPTION in self.options:

@@ -19,7 +19,6 @@ notice nothing of all this.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import pickle
@@ -55,6 +54,7 @@ from numba.core.caching import FunctionCache  # noqa: E402
 from numba.core.codegen import JITCodeLibrary  # noqa: E402
 from numba.core.compiler import Compiler, CompileResult  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
+from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
@@ -93,10 +93,9 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a small function into its callers, which are kept on disk; it needs not be.
 
-    A call with arrays would cost some 20 ns. Called from Python, it runs as it is written.
+    A call with arrays would cost some 20 ns.
     """
-    options = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
-    return cast(F, _compiled(function, options, pipeline_class=_InlinedCompiler))
+    return cast(F, function if JIT_DISABLED else _Inlined(function))
 
 
 def caller(function: F) -> F:
@@ -107,44 +106,29 @@ def caller(function: F) -> F:
     return cast(F, _compiled(function, {"nogil": True}))
 
 
-def _compiled(function: Callable[..., Any], options: dict[str, Any], **how: Any) -> Any:
-    return _stoppable(numba.njit(**options, **how)(function))
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return _stoppable(numba.njit(**options)(function))
 
 
-class _InlinedCode(JITCodeLibrary):
-    """Code that is made machine code in its callers only.
+class _Inlined(CPUDispatcher):
+    """A function that is made machine code in its callers only.
 
     Numba would make it of every function by itself, too, and again of all that it calls: half of
     what LLVM did for the largest kernels. It is optimised by itself, since loops are vectorised
     better in small functions (kernels that were optimised only as a whole took a tenth longer).
     """
 
-    def __init__(self, codegen: Any, function: Callable[..., Any]) -> None:
-        super().__init__(codegen, function.__qualname__)
-        self._interpreted = _PYTHON_CALL(lambda _, arguments, __: function(*arguments))
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options: dict[str, Any] = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
+        options |= {"nopython": True, "boundscheck": None}
+        super().__init__(function, targetoptions=options, pipeline_class=_InlinedCompiler)
+        self._by_itself: Any = None
 
-    def _finalize_final_module(self) -> None:
-        """Leave it to the callers, but say whether they hold addresses of this process."""
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int | None:
-        """Return what Python calls."""
-        return ctypes.cast(self._interpreted, ctypes.c_void_p).value
-
-    @property
-    def codegen(self) -> Any:
-        """Who is told where the constants of the function are, which machine code would look up."""
-        return self
-
-    def set_env(self, name: str, environment: Any) -> None:
-        """Do nothing: there is no machine code."""
-
-
-_PYTHON_CALL = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
-)
-"""A function with the arguments as a tuple between what is not used."""
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function by itself, compiled like a kernel: for tests."""
+        if self._by_itself is None:
+            self._by_itself = _compiled(self.py_func, _OPTIONS)
+        return self._by_itself(*arguments)
 
 
 class _InlinedCompiler(Compiler):
@@ -152,8 +136,29 @@ class _InlinedCompiler(Compiler):
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         """Compile a function."""
-        self.state.library = _InlinedCode(self.state.targetctx.codegen(), func)
+        self.state.library = _InlinedCode(self.state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
+
+
+class _InlinedCode(JITCodeLibrary):
+    """Optimised code that is never made machine code; its callers link it."""
+
+    def _finalize_final_module(self) -> None:
+        """Only tell whether there are addresses of this process in the code."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return nothing to call."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """Who is told where machine code finds its constants: nobody needs to know."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing."""
 
 
 def _is_ours(function: Callable[..., Any]) -> bool:
