@@ -25,6 +25,7 @@ def nothing_ready(monkeypatch):
     """A process that has compiled nothing, on a disk that keeps nothing."""
     monkeypatch.setattr(compile_policy, "_ready", set())
     monkeypatch.setattr(compile_policy, "_spent", {})
+    monkeypatch.setattr(compile_policy, "_lost", {})
     monkeypatch.setattr(compile_policy, "_answers", {})
     monkeypatch.setattr(compile_policy, "is_loaded", lambda: False)
     monkeypatch.setattr(kernel_cache, "is_cached", lambda name: False)
@@ -103,6 +104,20 @@ def test_many_small_jobs_repay_a_set_together(nothing_ready, monkeypatch):
             pass
     assert compile_policy.pays("lazy", FLOAT, 0.5, 0.1)
     assert not compile_policy.pays("tree", FLOAT, 0.5, 0.1)
+
+
+def test_many_small_jobs_get_the_fastest_set_at_last(nothing_ready, monkeypatch):
+    """One that is ready is not used for ever, if a faster one could be loaded."""
+    monkeypatch.setattr(kernel_cache, "is_cached", lambda name: True)
+    monkeypatch.setattr(compile_policy, "is_loaded", lambda: True)
+    with compile_policy.using("gemm", FLOAT):
+        pass
+    monkeypatch.setattr(compile_policy, "FROM_DISK", 0.1)
+    seconds, taken = {"tree": 0.01, "gemm": 0.04}, []
+    for _ in range(8):
+        taken.append(compile_policy.first_done(seconds, FLOAT))
+        assert compile_policy.pays(taken[-1], FLOAT, 0.05, seconds[taken[-1]])
+    assert taken == ["gemm"] * 3 + ["tree"] * 5
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])

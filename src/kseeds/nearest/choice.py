@@ -174,10 +174,6 @@ def choose(job: Job) -> str:
     return _or_plain(job, candidates, plain)
 
 
-def _waiting(job: Job, strategy: str) -> float:
-    return compile_policy.waiting(strategy, job.points.dtype)
-
-
 def seconds(job: Job, strategy: str) -> float:
     """Estimate the time of a strategy whose kernels are compiled."""
     points, metric, expected, batches = job.points, job.metric, job.expected, job.batches
@@ -210,8 +206,9 @@ def without_structure(job: Job, n_centers: int) -> str:
 
 def _or_plain(job: Job, candidates: Sequence[str], plain: float) -> str:
     """Return the strategy that is first done, or "plain" if none repays compiling its kernels."""
-    compiled = min(candidates, key=lambda one: seconds(job, one) + _waiting(job, one))
-    pays = compile_policy.pays(compiled, job.points.dtype, plain, seconds(job, compiled))
+    dtype, needed = job.points.dtype, {one: seconds(job, one) for one in candidates}
+    compiled = compile_policy.first_done(needed, dtype)
+    pays = compile_policy.pays(compiled, dtype, plain, needed[compiled])
     return compiled if pays else "plain"
 
 

@@ -1,9 +1,9 @@
 """Whether a job waits for compiled kernels, decided for each set of kernels it could use.
 
 A set costs what compiling it takes, unless it was compiled in this process or is kept on disk from
-an earlier one. It is worth that if the job, and the like jobs before it that plain NumPy has done
-in this process, take longer without. Both tiers give the same results to the last bit, so the
-choice may depend on time and on what ran before.
+an earlier one. It is worth that if the job, and the like jobs before it that plain NumPy or slower
+kernels have done in this process, take longer without. All give the same results to the last bit,
+so the choice may depend on time and on what ran before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import logging
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,6 +56,9 @@ _LOGGER = logging.getLogger("kseeds")
 
 _ready: set[str] = set()
 _spent: dict[str, float] = {}
+"""Seconds that plain NumPy has taken in place of a set."""
+_lost: dict[str, float] = {}
+"""Seconds that jobs took longer by other sets, which were ready, than they would have by a set."""
 _answers: dict[str, tuple[float, bool]] = {}
 """What the disk said of a set, and when."""
 
@@ -100,9 +103,26 @@ def pays(kernel_set: str, dtype: np.dtype[Any], plain: float, compiled: float) -
     name = name_of(kernel_set, dtype)
     if name in _ready:
         return compiled <= plain
-    plain += _spent.get(name, 0.0)
+    plain += _spent.get(name, 0.0) + _lost.get(name, 0.0)
     # Most jobs are so short that it is not worth asking the disk.
     return plain > FROM_DISK + compiled and plain > compiled + waiting(kernel_set, dtype)
+
+
+def first_done(seconds: Mapping[str, float], dtype: np.dtype[Any]) -> str:
+    """Return by which kernel set a job is done first, given the seconds it takes by each.
+
+    One that would have to be compiled or loaded is taken once it would have saved as much, had it
+    been there for the jobs before: otherwise many short jobs would never get the fastest.
+    """
+    names = {one: name_of(one, dtype) for one in seconds}
+    first = min(
+        seconds,
+        key=lambda one: seconds[one] + max(0.0, waiting(one, dtype) - _lost.get(names[one], 0.0)),
+    )
+    for one in seconds:
+        if seconds[one] < seconds[first]:
+            _lost[names[one]] = _lost.get(names[one], 0.0) + seconds[first] - seconds[one]
+    return first
 
 
 def spent(kernel_set: str, dtype: np.dtype[Any]) -> float:

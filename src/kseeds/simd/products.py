@@ -105,9 +105,11 @@ class _Products:
         name = f"llvm.fmuladd.v{LANES}f{element.bitwidth}"
         fused = ir.FunctionType(self.vectors.kind, [self.vectors.kind] * 3)
         self._multiply_add = cgutils.get_or_insert_function(builder.module, fused, name)
-        # As many columns at once as have all their sums in registers.
-        wide = 32 if element.bitwidth == 64 else COLUMNS
+        # As many columns and factors at once as have all their sums in registers.
+        is_double = element.bitwidth == 64
+        wide = 32 if is_double else COLUMNS
         self.width = wide if WIDE_REGISTERS else LANES
+        self._at_once = ABREAST // 2 if is_double and not WIDE_REGISTERS else ABREAST
         self.parts = range(self.width // LANES)
         self._sums = [
             [cgutils.alloca_once(builder, self.vectors.kind) for _ in self.parts]
@@ -128,6 +130,13 @@ class _Products:
             shift = vectors.spread(builder.load(place))
             for total in totals:
                 builder.store(shift, total)
+        for lowest in range(0, ABREAST, self._at_once):
+            self._add_products(first, k, range(lowest, lowest + self._at_once))
+        return [[builder.load(total) for total in totals] for totals in self._sums]
+
+    def _add_products(self, first: Any, k: Any, factors: range) -> None:
+        """Add the products of the columns from ``first`` on and some of the factors from k on."""
+        builder, vectors = self._builder, self.vectors
         group = builder.mul(k, self._d)  # four factors a group, four numbers a coordinate
         with cgutils.for_range_slice(builder, INDEX(0), self._d, INDEX(1), INDEX) as (j, _):
             start = builder.add(builder.mul(j, INDEX(COLUMNS)), first)
@@ -136,13 +145,12 @@ class _Products:
                 for part in self.parts
             ]
             four = builder.add(group, builder.mul(j, INDEX(ABREAST)))
-            for which, totals in enumerate(self._sums):
+            for which in factors:
                 place = builder.gep(self._factors.data, [builder.add(four, INDEX(which))])
                 factor = vectors.spread(builder.load(place))
-                for column, total in zip(columns, totals, strict=True):
+                for column, total in zip(columns, self._sums[which], strict=True):
                     terms = [factor, column, builder.load(total)]
                     builder.store(builder.call(self._multiply_add, terms), total)
-        return [[builder.load(total) for total in totals] for totals in self._sums]
 
 
 def _emit_least_products(together: int, context: Any, builder: Any, sig: Any, args: Any) -> Any:

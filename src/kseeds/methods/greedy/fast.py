@@ -175,15 +175,14 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
         so_far = compile_policy.spent("greedy_pool" if is_euclidean else "greedy_scan", dtype)
         if plain + so_far <= compile_policy.FROM_DISK:
             return without  # most first jobs are small
-    seconds = {
-        name: _seconds(problem, job, name, row)
+    strategies = {
+        _KERNELS[name]: (name, _seconds(problem, job, name, row))
         for name, row in _compiled_costs(problem, trials, job).items()
     }
-    compiled = min(
-        seconds, key=lambda one: seconds[one] + compile_policy.waiting(_KERNELS[one], dtype)
-    )
-    pays = compile_policy.pays(_KERNELS[compiled], dtype, plain, seconds[compiled])
-    return compiled if pays else without
+    seconds = {kernels: needed for kernels, (_, needed) in strategies.items()}
+    first = compile_policy.first_done(seconds, dtype)
+    pays = compile_policy.pays(first, dtype, plain, seconds[first])
+    return strategies[first][0] if pays else without
 
 
 def _seconds(problem: Problem, job: Job, strategy: str, row: float) -> float:
