@@ -25,7 +25,7 @@ import numpy as np
 
 from kseeds import assign, kmeans_parallel, kmeans_plusplus
 from kseeds.runtime import compile_policy
-from tests.harness.long_jobs import PATIENCE
+from tests.harness.long_jobs import PATIENCE, now, seconds_since
 
 
 def _seeds(function: Callable[..., Any], k: int) -> Callable[[np.ndarray], tuple[Any, ...]]:
@@ -71,7 +71,7 @@ class Sender:
     """Sends the signal so many seconds after so many passes of the compiler have begun."""
 
     def __init__(self, passes: int, seconds: float) -> None:
-        self.sent: float | None = None
+        self.sent: tuple[float, float] | None = None
         self._left, self._seconds = passes, seconds
         self._called_off = threading.Event()
         self._now = threading.Event()
@@ -101,7 +101,7 @@ class Sender:
     def _send(self) -> None:
         self._now.wait()
         if not self._called_off.wait(self._seconds):
-            self.sent = time.process_time()
+            self.sent = now()
             os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -129,7 +129,7 @@ def _count_passes_for(sender: Sender | None) -> None:
 
 
 def interrupt(name: str, passes: int, seconds: float) -> float | None:
-    """Return the seconds from the signal to KeyboardInterrupt, or None if the job was faster."""
+    """Return how long KeyboardInterrupt took, by `seconds_since`; None if the job was faster."""
     sender = Sender(passes, seconds)
     sender.start()
     try:
@@ -137,7 +137,7 @@ def interrupt(name: str, passes: int, seconds: float) -> float | None:
         sender.call_off()
     except KeyboardInterrupt:
         assert sender.sent is not None
-        took = time.process_time() - sender.sent
+        took = seconds_since(sender.sent)
         sender.call_off()
         return took
     assert sender.sent is None, f"no notice of Ctrl-C after {passes} passes + {seconds:.3f} s"
@@ -161,7 +161,7 @@ def main(name: str, attempts: int, seed: int) -> None:
         took = interrupt(name, passes, seconds)
         if took is not None:
             print(f"{took:.3f} {passes} {seconds:.3f}", flush=True)
-            assert took < PATIENCE, f"{name} came back {took:.1f} s after Ctrl-C"
+            assert took < PATIENCE, f"{name} worked on for {took:.1f} s after Ctrl-C"
         if turn % 2:  # otherwise the next call has to get along with a thread that is leaving
             assert not (left := gone(PATIENCE)), f"threads were left: {left}"
     answer = digest(name)

@@ -10,7 +10,7 @@ import pytest
 from kseeds import assign, kmeans_parallel, kmeans_plusplus, warmup
 from kseeds.inputs import prepare_points
 from kseeds.nearest import update
-from kseeds.nearest.choice import Job, without_structure
+from kseeds.nearest.choice import Job, seconds, without_structure
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime import compile_policy, kernel_cache
@@ -113,11 +113,28 @@ def test_many_small_jobs_get_the_fastest_set_at_last(nothing_ready, monkeypatch)
     with compile_policy.using("gemm", FLOAT):
         pass
     monkeypatch.setattr(compile_policy, "FROM_DISK", 0.1)
-    seconds, taken = {"tree": 0.01, "gemm": 0.04}, []
+    needed, taken = {"tree": 0.01, "gemm": 0.04}, []
     for _ in range(8):
-        taken.append(compile_policy.first_done(seconds, FLOAT))
-        assert compile_policy.pays(taken[-1], FLOAT, 0.05, seconds[taken[-1]])
+        taken.append(compile_policy.first_done(needed, FLOAT))
+        assert compile_policy.pays(taken[-1], FLOAT, 0.05, needed[taken[-1]])
+        compile_policy.note_loss("tree", FLOAT, needed[taken[-1]] - needed["tree"])
     assert taken == ["gemm"] * 3 + ["tree"] * 5
+
+
+def test_batches_by_slower_kernels_count_for_faster_ones(nothing_ready, monkeypatch):
+    """As much as was compared: whoever asks what is best, but compares little, has lost little."""
+    monkeypatch.setattr(compile_policy, "is_loaded", lambda: True)
+    monkeypatch.setattr(compile_policy, "_ready", {"gemm-float32", "brute-float32"})
+    prepared = prepare_points(np.random.default_rng(0).random((20_000, 2)).astype("f"), "euclidean")
+    job = Job(prepared.points, prepared.metric, Workers(1), 4000)
+    assert job.fastest == "tree"
+    NearestUpdater(job)
+    NearestUpdater(job, "brute").update(Nearest.empty(job.points), job.points[:500], 0)
+    assert compile_policy._lost == {}
+    updater = NearestUpdater(job)
+    updater.update(Nearest.empty(job.points), job.points[:500], 0)
+    lost = seconds(job, updater.strategy) - seconds(job, "tree")
+    assert compile_policy._lost == {"tree-float32": pytest.approx(lost / 8)}
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])

@@ -57,6 +57,9 @@ def test_as_many_pass_as_without_the_patch(reports, tmp_path):
         assert found["passed"] > least
         collected = run_suites(tmp_path, "--collect-only", suites=suites)
         assert sum(found.values()) == int(re.search(r"(\d+) tests collected", collected)[1])
+    patched, forced = map(outcomes, reports)
+    for left_out in ("skipped", "xfailed"):  # no more than without being forced
+        assert forced.get(left_out, 0) <= patched.get(left_out, 0)
 
 
 def test_the_work_was_done_by_kseeds(reports):

@@ -58,6 +58,11 @@ class Job:
         cost = costs.projected_scan(self.points, count, self.expected, self.batches, left_open)
         return cost, count
 
+    @cached_property
+    def fastest(self) -> str:
+        """The strategy that is fastest once its kernels are compiled."""
+        return fastest(self)
+
     @property
     def _columns(self) -> int:
         return int(self.points.shape[1])
@@ -157,7 +162,10 @@ def tree_is_possible(points: Points, metric: Metric) -> bool:
 
 
 def choose(job: Job) -> str:
-    """Return the strategy with which the job is done first, kernels that must compile included."""
+    """Return the strategy with which the job is done first, kernels that must compile included.
+
+    Unless jobs before it would have repaid those: see `kseeds.runtime.compile_policy`.
+    """
     if job.metric.function is not None:
         return "plain"
     if is_sparse(job.points):
@@ -167,11 +175,21 @@ def choose(job: Job) -> str:
         so_far = compile_policy.spent("brute", job.points.dtype)
         if plain + so_far <= compile_policy.LOADING:
             return "plain"  # without looking at the data: most first jobs are small
-    best = fastest(job)
-    candidates = [best]
-    if best in ("tree", "projected_tree", "projected_scan"):
-        candidates += ["gemm", "brute"]  # slower, and sooner compiled
-    return _or_plain(job, candidates, plain)
+    best = job.fastest
+    others = ["gemm", "brute"] if job.metric.family is Family.EUCLIDEAN else ["brute"]
+    if best not in ("tree", "projected_tree", "projected_scan"):
+        # No slower ones are worth compiling, but those that are ready may do.
+        others = [one for one in others if not compile_policy.waiting(one, job.points.dtype)]
+    return _or_plain(job, list(dict.fromkeys([best, *others])), plain)
+
+
+def note_loss(job: Job, strategy: str, n_centers: int) -> None:
+    """Have it noted what a batch has lost because its kernels are not the fastest there are."""
+    if strategy != job.fastest:
+        lost = seconds(job, strategy) - seconds(job, job.fastest)
+        compile_policy.note_loss(
+            job.fastest, job.points.dtype, lost * n_centers / max(n_centers, job.expected)
+        )
 
 
 def seconds(job: Job, strategy: str) -> float:

@@ -1,7 +1,8 @@
 """What everything costs, in nanoseconds of one thread of the machine this was measured on.
 
 Only ratios matter: they choose a strategy, and decide when lazy k-means++ refreshes its bounds.
-They are constants and not measured at run time, so that the same random state gives the same seeds.
+They are constants and not measured at run time, so that the same random state gives the same seeds;
+`tree` alone depends on the machine, and no seed on it.
 ``python -m benchmarks run calibrate`` sets every one of them beside what it measures.
 
 Costs are per row, or per (row, centre) pair, of points of some shape, precision and metric.
@@ -114,9 +115,12 @@ def plain(points: FloatArray, metric: Metric, expected: float, batches: int) -> 
 def tree(points: FloatArray, expected: float, batches: int, dimension: float) -> float:
     """Return the cost of a tree over the points, built and used for all centres expected."""
     pairs = min(expected, leaf_centers(points, expected, dimension))
-    # Not in `tree_build`, by which lazy k-means++ decides on refreshes, and so on its seeds.
-    build = tree_build(points) * (1.0 if registers.ARE_WIDE else NARROW_BUILD)
-    return build + batches * TREE_BATCH + pairs * leaf_pair(points)
+    return build_here(points) + batches * TREE_BATCH + pairs * leaf_pair(points)
+
+
+def build_here(points: FloatArray) -> float:
+    """Return `tree_build` on this machine: for choices that no result shows."""
+    return tree_build(points) * (1.0 if registers.ARE_WIDE else NARROW_BUILD)
 
 
 def leaf_centers(points: FloatArray, count: float, dimension: float) -> float:

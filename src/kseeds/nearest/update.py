@@ -13,7 +13,15 @@ from kseeds.distances.metrics import Family
 from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
-from kseeds.nearest.choice import ANY_METRIC, BUILDERS, Job, choose, possible, without_structure
+from kseeds.nearest.choice import (
+    ANY_METRIC,
+    BUILDERS,
+    Job,
+    choose,
+    note_loss,
+    possible,
+    without_structure,
+)
 from kseeds.nearest.state import NOTHING, Counts, Nearest
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import read_only
@@ -54,6 +62,8 @@ class NearestUpdater:
                 counts = self.built(name).update(nearest, centers, first, self._job.workers)
             if name == self.strategy:
                 self._judge(counts, len(centers))
+                if not (self._is_forced or name in ("plain", "inverted")):
+                    note_loss(self._job, name, len(centers))
         # Not before the work is done: whoever is interrupted may try again, since comparing with
         # a centre twice changes nothing.
         nearest.n_compared, nearest.compared_by_row = first + len(centers), None

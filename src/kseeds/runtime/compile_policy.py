@@ -30,7 +30,7 @@ COMPILING = {
     "gemm": 1.9,
     "greedy_columns": 2.0,
     "greedy_pool": 2.9,
-    "greedy_postings": 1.2,
+    "greedy_postings": 5.0,
     "greedy_projected_tree": 6.5,
     "greedy_scan": 1.5,
     "greedy_tree": 5.3,
@@ -58,7 +58,7 @@ _ready: set[str] = set()
 _spent: dict[str, float] = {}
 """Seconds that plain NumPy has taken in place of a set."""
 _lost: dict[str, float] = {}
-"""Seconds that jobs took longer by other sets, which were ready, than they would have by a set."""
+"""Seconds that jobs took longer by slower sets than they would have by one that was not ready."""
 _answers: dict[str, tuple[float, bool]] = {}
 """What the disk said of a set, and when."""
 
@@ -112,17 +112,21 @@ def first_done(seconds: Mapping[str, float], dtype: np.dtype[Any]) -> str:
     """Return by which kernel set a job is done first, given the seconds it takes by each.
 
     One that would have to be compiled or loaded is taken once it would have saved as much, had it
-    been there for the jobs before: otherwise many short jobs would never get the fastest.
+    been there for the jobs before (`note_loss`): otherwise many short jobs would never get it.
     """
-    names = {one: name_of(one, dtype) for one in seconds}
-    first = min(
-        seconds,
-        key=lambda one: seconds[one] + max(0.0, waiting(one, dtype) - _lost.get(names[one], 0.0)),
-    )
-    for one in seconds:
-        if seconds[one] < seconds[first]:
-            _lost[names[one]] = _lost.get(names[one], 0.0) + seconds[first] - seconds[one]
-    return first
+
+    def until_done(kernel_set: str) -> float:
+        lost = _lost.get(name_of(kernel_set, dtype), 0.0)
+        return seconds[kernel_set] + max(0.0, waiting(kernel_set, dtype) - lost)
+
+    return min(seconds, key=until_done)
+
+
+def note_loss(kernel_set: str, dtype: np.dtype[Any], seconds: float) -> None:
+    """Count what a job lost because slower kernels did it in place of a set that is not ready."""
+    name = name_of(kernel_set, dtype)
+    if name not in _ready and seconds > 0.0:
+        _lost[name] = _lost.get(name, 0.0) + seconds
 
 
 def spent(kernel_set: str, dtype: np.dtype[Any]) -> float:

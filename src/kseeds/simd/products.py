@@ -91,7 +91,7 @@ def side_by_side(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class _Products:
-    """Emits the sums of some columns with four factors, all in registers."""
+    """Emits the sums of some columns with four factors, in registers as far as these go."""
 
     def __init__(self, context: Any, builder: Any, sig: Any, args: Any) -> None:
         element = sig.args[0].dtype

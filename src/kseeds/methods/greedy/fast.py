@@ -153,7 +153,10 @@ def _possible(problem: Problem, trials: int, strategy: str) -> str:
 
 
 def _choose(problem: Problem, trials: int, job: Job) -> str:
-    """Return the strategy with which the job is done first, kernels that must compile included."""
+    """Return the strategy with which the job is done first, kernels that must compile included.
+
+    Unless jobs before it would have repaid those; what this one loses by slower ones is noted.
+    """
     points, metric, k = problem.points, problem.metric, problem.n_clusters
     if is_sparse(points):
         naive_seconds, seconds_ = (
@@ -181,8 +184,11 @@ def _choose(problem: Problem, trials: int, job: Job) -> str:
     }
     seconds = {kernels: needed for kernels, (_, needed) in strategies.items()}
     first = compile_policy.first_done(seconds, dtype)
-    pays = compile_policy.pays(first, dtype, plain, seconds[first])
-    return strategies[first][0] if pays else without
+    if not compile_policy.pays(first, dtype, plain, seconds[first]):
+        return without
+    for one in seconds:
+        compile_policy.note_loss(one, dtype, seconds[first] - seconds[one])
+    return strategies[first][0]
 
 
 def _seconds(problem: Problem, job: Job, strategy: str, row: float) -> float:
