@@ -26,7 +26,7 @@ def least_products(together: int) -> Callable[..., Any]:
     coordinate j is ``factors[k // 4 * d + j, k % 4]``. Entries count one by one, or of four
     ``together`` the least only, which is faster. ``least[c]`` becomes the least of column c,
     ``at[c]`` the first k that has it (the first of its four), and ``next_least[c]`` the least of
-    all others, infinity if there are none. No entry leaves the registers. The last digits depend on
+    all others, infinity if there are none. No table of them is written. The last digits depend on
     the machine, so the result may only rule pairs out.
     """
     if JIT_DISABLED:
