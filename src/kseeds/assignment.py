@@ -52,14 +52,14 @@ def assign(
     """
     _say_what_is_dense(X, centers)
     threads = check_threads(n_threads)
-    prepared, known = prepare_together(
-        X, centers, metric, names=("X", "centers"), n_threads=threads
-    )
-    if len(known) == 0:
-        raise ValueError("centers is empty; pass at least one centre.")
-    weights = check_weights(sample_weight, len(prepared.points))
-    exact = exact_centers(prepared, known)
     with Workers(threads) as workers:
+        prepared, known = prepare_together(
+            X, centers, metric, names=("X", "centers"), workers=workers
+        )
+        if len(known) == 0:
+            raise ValueError("centers is empty; pass at least one centre.")
+        weights = check_weights(sample_weight, len(prepared.points))
+        exact = exact_centers(prepared, known)
         return Assignment(*finish(prepared, weights, None, known, exact, workers))
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import _thread
+import os
 import threading
+import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from kseeds import greedy_kmeans_plusplus, kmeans_parallel, kmeans_plusplus
 from kseeds import laws as table
+from kseeds.runtime import threads as runtime_threads
 from kseeds.runtime.threads import (
     BLOCK_ROWS,
     GivenUp,
@@ -90,6 +95,54 @@ def test_nobody_waits_for_a_thread_that_does_not_get_started(monkeypatch):
     monkeypatch.setattr("kseeds.runtime.threads._thread.start_new_thread", lambda *_: None)
     with Workers(3) as workers:
         assert workers.over_blocks(lambda lo, hi: lo, 5, block_rows=1) == [0, 1, 2, 3, 4]
+
+
+def who_works(n_threads: int = 2) -> set[int]:
+    """Return the threads of a piece of work that waits until all of them have begun."""
+    all_at_work = threading.Barrier(n_threads)
+
+    def task(lo: int, hi: int) -> int:
+        all_at_work.wait(10)
+        return threading.get_ident()
+
+    with Workers(n_threads) as workers:
+        return set(workers.over_blocks(task, n_threads, block_rows=1))
+
+
+def until(is_true: Callable[[], bool]) -> bool:
+    """Wait until something is true, for a while."""
+    end = time.monotonic() + 10
+    while not (found := is_true()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
+
+def test_threads_stay_for_the_next_call_and_then_leave(monkeypatch):
+    assert who_works() == who_works(), "a second call has started a thread of its own"
+    assert until(lambda: not runtime_threads._IDLE)
+    monkeypatch.setattr(runtime_threads, "_IDLE_SECONDS", 0.01)
+    before = count_of_threads()
+    with Workers(2) as workers:
+        workers.over_blocks(lambda lo, hi: time.sleep(0.02), 2, block_rows=1)
+        time.sleep(0.1)  # a thread that a call has does not leave, however long it waits
+        assert count_of_threads() == before + 1
+        workers._helpers.clear()  # as if interrupted before it could let it go
+    assert until(lambda: count_of_threads() == before)
+
+
+def count_of_threads() -> int:
+    return _thread._count()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forking here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_starts_threads_of_its_own():
+    assert who_works()
+    assert runtime_threads._IDLE
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if len(who_works()) == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_every_twin_is_compared_here_or_beside():
         "lane_sum", "fingerprint_words", "fingerprinted_sum_of_squares", "weighted_sum",
         "column_sums", "box_sums", "compare_pair", "compare_with_gap", "group_minima",
         "least_products", "products_within", "four_products", "transpose_block", "keep_nearer",
-        "largest_of_lesser", "keep_two_nearest", "row_products", "lowest_bit",
+        "largest_of_lesser", "keep_two_nearest", "row_products", "lowest_bit", "group_squares",
         "add_runs", "least_gap", "gaps_within", "prefetch",
     }  # fmt: skip
 

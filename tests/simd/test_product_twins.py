@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kseeds.distances.metrics import Family
+from kseeds.distances.reference import squared_distances
 from kseeds.runtime.block_sizes import COLUMNS, LANES
-from kseeds.simd import interpreted, products, row_products
+from kseeds.simd import groups, interpreted, products, row_products
 from tests.simd.test_interpreted_twins import both_types, compiled, values
 
 LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for together in (1, 4)}
 FOUR_PRODUCTS = compiled(products.four_products(), 5)
 PRODUCTS_WITHIN = compiled(products.products_within(), 6)
 ROW_PRODUCTS = compiled(row_products.row_products(), 7)
+GROUP_SQUARES = compiled(groups.group_squares(), 4)
 LOWEST_BIT = compiled(row_products.lowest_bit(), 1)
 
 
@@ -84,6 +87,24 @@ def test_products_of_rows(dtype, d):
             assert entries[5, 3] == added[k + 3] + whole[5] @ factor
             assert (mine[5] >> 3 & 1) == (entries[5, 3] <= limits[5])
             assert found == (entries <= limits[:, None]).any()
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, LANES - 1])
+@both_types
+def test_squares_of_groups_are_distances_to_the_last_digit(dtype, d):
+    rng = np.random.default_rng(d)
+    centers, rows = values(rng, (10, d), dtype), values(rng, (COLUMNS, d), dtype)
+    tile, four = np.ascontiguousarray(rows.T), products.side_by_side(centers, np.inf)
+    at = 4 * rng.integers(0, 3, COLUMNS).astype(np.int32)
+    mine, twin = np.empty((2, COLUMNS, 4), dtype=dtype)
+    GROUP_SQUARES(tile, four, at, mine)
+    interpreted.group_squares(tile, four, at, twin)
+    np.testing.assert_array_equal(mine, twin)
+    for s, center in enumerate(centers):
+        of = at == s // 4 * 4
+        wanted = squared_distances(rows[of], center, Family.EUCLIDEAN)
+        np.testing.assert_array_equal(mine[of, s % 4], wanted)
+    assert np.isinf(mine[at == 8, 2:]).all(), "a centre that is missing is near to something"
 
 
 def test_lowest_bit():

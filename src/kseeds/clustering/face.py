@@ -140,9 +140,10 @@ def kmeans(
     shown = progress_for(progress)
     is_drawn = isinstance(start, str)
     rows = None if is_drawn else getattr(start, "centers", start)
-    prepared, given = prepare_together(
-        X, rows, known, names=("X", "init"), same_units=True, n_threads=threads
-    )
+    with Workers(threads) as workers:
+        prepared, given = prepare_together(
+            X, rows, known, names=("X", "init"), same_units=True, workers=workers
+        )
     n = len(prepared.points)
     check_enough(k, n, n, "clusters")
     if not is_drawn:

@@ -26,8 +26,10 @@ from kseeds.inputs.sparse import (
 from kseeds.runtime.aligned import read_only
 from kseeds.runtime.memmap import contiguous
 from kseeds.runtime.squares import sum_of_squares
+from kseeds.runtime.threads import Workers
 
 _BLOCK_BYTES = 1 << 20
+_BLOCK_VALUES = 1 << 18
 _OTHER_UNITS = {np.dtype(np.float32): 2.0**-60, np.dtype(np.float64): 2.0**-500}
 
 
@@ -80,7 +82,7 @@ def prepare_together(
     names: tuple[str, str],
     check_values: bool = True,
     same_units: bool = False,
-    n_threads: int = 1,
+    workers: Workers | None = None,
 ) -> tuple[Prepared, Points]:
     """Check two sets of rows and prepare both with one scale, so that they can be compared.
 
@@ -89,8 +91,8 @@ def prepare_together(
     ``others`` may be None. With ``same_units`` they are rejected if they are so much larger than
     ``X`` that they must be in other units.
     """
-    known = check_metric(metric)
-    values = _rows(X, known, names[0], n_threads)
+    known, workers = check_metric(metric), workers or Workers(1)
+    values = _rows(X, known, names[0], workers.n_threads)
     more = values[:0]
     largest = 0.0
     if others is not None:
@@ -100,7 +102,7 @@ def prepare_together(
         largest = _largest_finite(more, names[1], others)
         _check_domain(more, known, names[1])
     checked = check_values or is_sparse(values) or metrics.factor_for(values.dtype, largest) != 1.0
-    largest_of_X = _largest_finite(values, names[0], X) if checked else 1.0
+    largest_of_X = _largest_finite(values, names[0], X, workers) if checked else 1.0
     if same_units and not callable(known):
         check_units(values.dtype, largest_of_X, largest, names[1])
     largest = max(largest, largest_of_X)
@@ -212,9 +214,11 @@ def check_values(
     return largest
 
 
-def _largest_finite(values: Points, name: str, source: Any = None) -> float:
+def _largest_finite(
+    values: Points, name: str, source: Any = None, workers: Workers | None = None
+) -> float:
     """Return the largest absolute value; reject NaN and infinity."""
-    largest = _largest(values.entries[:, None] if is_sparse(values) else values)
+    largest = _largest(values.entries[:, None] if is_sparse(values) else values, workers)
     if math.isnan(largest):
         if is_sparse(values):
             raise not_finite_entry(values, name)
@@ -222,13 +226,13 @@ def _largest_finite(values: Points, name: str, source: Any = None) -> float:
     return largest
 
 
-def _largest(values: FloatArray) -> float:
+def _largest(values: FloatArray, workers: Workers | None = None) -> float:
     """Return the largest absolute value, or NaN if a value is not finite.
 
     If the root mean square shows that the values need no scaling, it is returned in place of the
     largest value, because it takes less time.
     """
-    typical = _typical(values)
+    typical = _typical(values, workers or Workers(1))
     if typical is not None:
         return typical
     rows = max(1, _BLOCK_BYTES // (values.shape[1] * values.itemsize))
@@ -243,17 +247,19 @@ def _largest(values: FloatArray) -> float:
     return largest
 
 
-def _typical(values: FloatArray) -> float | None:
+def _typical(values: FloatArray, workers: Workers) -> float | None:
     """Return the root mean square, if it shows that all values are finite and need no scaling.
 
     A NaN or an infinity among the values makes the result NaN or infinite. If it is finite, the
     largest value lies between it and √size times it.
     """
     flat = values.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = sum(
-            sum_of_squares(flat[lo : lo + _BLOCK_BYTES]) for lo in range(0, len(flat), _BLOCK_BYTES)
-        )
+
+    def task(start: int, stop: int) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return sum_of_squares(flat[start:stop])
+
+    total = sum(workers.over_blocks(task, len(flat), _BLOCK_VALUES))
     if not (math.isfinite(total) and total > 0.0):
         return None
     mean, most = math.sqrt(total / len(flat)), math.sqrt(total)

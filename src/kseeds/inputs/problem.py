@@ -15,6 +15,7 @@ from kseeds.inputs.arguments import check_count, check_metric, check_threads, kn
 from kseeds.inputs.points import Prepared, prepare_together
 from kseeds.inputs.weights import Weights, check_weights
 from kseeds.runtime.progress import Progress, progress_for
+from kseeds.runtime.threads import Workers
 from kseeds.sampling.streams import Stream
 
 
@@ -89,10 +90,11 @@ def prepare_problem(
     if isinstance(X, Prepared):
         prepared, initial = X, X.points[:0]
     else:
-        prepared, initial = prepare_together(
-            X, initial_centers, metric, names=("X", "initial_centers"), check_values=check_values,
-            same_units=True, n_threads=threads,
-        )  # fmt: skip
+        with Workers(threads) as workers:
+            prepared, initial = prepare_together(
+                X, initial_centers, metric, names=("X", "initial_centers"),
+                check_values=check_values, same_units=True, workers=workers,
+            )  # fmt: skip
     n = len(prepared.points)
     check_enough(k, n, n)
     weights = check_weights(sample_weight, n)

@@ -1,10 +1,15 @@
 """Nearest centres by matrix products, where there is no structure to be used.
 
 |x − c|² = |x|² + |c|² − 2·x·c for all pairs is one matrix product. It loses digits, so it only
-rules centres out; what it cannot rule out is computed anew, difference by difference. With u
-the unit roundoff, products and norms err by less than 8(d + 8)u·(|x|² + |c|²), where x and c are
-about a common mean; rounding these differences moves x and c by less than 2u of their norms, and so
-|x − c|² by less than 32u·(|x|² + |c|²). Hence ε = 8(d + 12)u for both.
+rules centres out; what it cannot rule out is computed anew, difference by difference.
+
+How much it errs: let u be the unit roundoff, x and c about a common mean. A sum begins with |c|²,
+rounded, and none of its d partial sums is more than |c|² + 2|x||c| ≤ 2|c|² + |x|², so they err by
+d·u·(2|c|² + |x|²); products that are not fused err by 2u·|x||c| more, and |x|² by d·u·|x|².
+Rounding the differences to the mean moves x and c by u of their norms, and so |x − c|² by
+2u·(|x| + |c|)². All of it is less than (2d + 6)u·(|x|² + |c|²), but for products of these terms;
+ε = γ(2d + 8), with γ(n) = nu / (1 − nu), bounds them, too (Higham, Accuracy and Stability of
+Numerical Algorithms, 2002, chapter 3).
 Products of whole numbers are exact (`kseeds.nearest.whole_numbers`): no tie is in doubt then.
 """
 
@@ -19,7 +24,7 @@ from kseeds.nearest.gemm_kernels import Products, settle_rows, workspace
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.aligned import Reused
-from kseeds.runtime.block_sizes import COLUMNS, column_order
+from kseeds.runtime.block_sizes import COLUMNS, LANES, column_order
 from kseeds.runtime.threads import Workers, blocks_of, is_worth_sharing, rows_for
 from kseeds.simd.products import ABREAST, side_by_side
 
@@ -73,12 +78,14 @@ class Gemm:
         """Return the centres about the mean, times −2, four side by side, and the bounds."""
         (m, d), dtype = centers.shape, centers.dtype
         eps = float(np.finfo(dtype).eps)
-        epsilon = 4.0 * (d + 12) * eps
+        epsilon = (d + 4) * eps / (1.0 - min(0.5, (d + 4) * eps))  # eps is 2u
         is_whole = are_whole(centers)
         mean = np.rint(self._mean) if is_whole else self._mean
         moved = centers - mean
         wide = moved.astype(np.float64)
         factors = side_by_side(-2.0 * moved[:, self._order])
+        # What is missing from the last four is nearest to nothing.
+        groups = side_by_side(centers if d < LANES else centers[:0], np.inf)
         shifts = np.full(-(-m // ABREAST) * ABREAST, np.inf, dtype=dtype)
         norms = np.einsum("ij,ij->i", wide, wide)
         shifts[:m] = norms if is_whole else norms * (1.0 - epsilon)
@@ -87,5 +94,5 @@ class Gemm:
         whole = exact_up_to(norms, dtype) if is_whole else -1.0
         stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
         return Products(
-            factors, shifts, mean[self._order], stretch, 1.0 - epsilon, slack, whole
+            factors, groups, shifts, mean[self._order], stretch, 1.0 - epsilon, slack, whole
         )  # fmt: skip

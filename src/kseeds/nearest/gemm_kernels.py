@@ -19,20 +19,21 @@ from kseeds.nearest.brute_force_kernels import load_columns
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import inlined, kernel
+from kseeds.simd.groups import group_squares
 from kseeds.simd.products import ABREAST, least_products, products_within
 
 _least_products = least_products(1)
 _least_of_four = least_products(ABREAST)
 _products_within = products_within()
+_group_squares = group_squares()
 
-_MANY_CENTERS = 512
-"""With few columns and many centres, finding the least products takes as long as computing them."""
 _ROUNDS_SINGLE, _ROUNDS_DOUBLE = 1.5 * 2.0**23, 1.5 * 2.0**52
 
 
 class Products(NamedTuple):
     """Centres as factors, and what makes products lower bounds of squared distances.
 
+    ``groups`` are the centres as they are, four side by side, if they have few coordinates.
     ``stretch`` is the factor by which a squared distance may be too small, ``shrunk`` the one that
     makes the squared norm of a row a bound, and ``slack`` what shifts may be too large by.
     ``whole`` is the largest squared norm up to which products of rows of whole numbers are exact;
@@ -40,6 +41,7 @@ class Products(NamedTuple):
     """
 
     factors: Any
+    groups: Any
     shifts: Any
     mean: Any
     stretch: float
@@ -76,6 +78,7 @@ class Found(NamedTuple):
     in_doubt: Any
     limits: Any
     within: Any
+    squares: Any
 
 
 def workspace(points: FloatArray) -> tuple[Tile, Found]:
@@ -93,7 +96,8 @@ def workspace(points: FloatArray) -> tuple[Tile, Found]:
     at, near = aligned((2, COLUMNS), np.int32)
     within = np.empty((ABREAST, COLUMNS // LANES), dtype=np.uint16)
     tile = Tile(rows, columns, given, norms, rest)
-    return tile, Found(least, next_least, at, near, exact, in_doubt, limits, within)
+    squares = aligned((COLUMNS, ABREAST), dtype)
+    return tile, Found(least, next_least, at, near, exact, in_doubt, limits, within, squares)
 
 
 @inlined
@@ -146,18 +150,19 @@ def _limit(products: Products, norm: float, squared: float) -> float:
 
 @inlined
 def _measure(
-    points: Any, low: int, rows: int, centers: Any, products: Products, together: int,
-    squared: Any, tile: Tile, found: Found,
+    points: Any, low: int, rows: int, centers: Any, products: Products, squared: Any, tile: Tile,
+    found: Found,
 ) -> int:  # fmt: skip
     """Compute the squared distances of rows to the nearest of those with the least product.
 
     Infinity where no centre can be nearer than what a row has. Returns how many were computed.
     """
-    possible, (m, d) = 0, centers.shape
-    for c in range(COLUMNS):
-        found.exact[c], found.near[c] = np.inf, found.at[c]
+    possible = 0
     for c in range(rows):
         possible += found.least[c] <= _limit(products, tile.norms[c], squared[low + c])
+    if possible == 0 or tile.given.shape[0] == 0:
+        for c in range(COLUMNS):
+            found.exact[c], found.near[c] = np.inf, found.at[c]
     if possible == 0:
         return 0
     if tile.given.shape[0] == 0:
@@ -165,21 +170,59 @@ def _measure(
             if found.least[c] <= _limit(products, tile.norms[c], squared[low + c]):
                 found.exact[c] = sum_of_squares(points, low + c, centers, found.at[c])
         return possible
-    # Few coordinates are summed one after the other, so 64 rows can be side by side.
-    for q in range(together):
-        for c in range(COLUMNS):
-            tile.rest[c] = 0.0
-        for j in range(d):
-            for c in range(COLUMNS):
-                k = np.uint32(found.at[c] + q)
-                k = k if k < m else np.uint32(m - 1)
-                difference = tile.given[j, c] - centers[k, np.uint32(j)]
-                tile.rest[c] += difference * difference
-        for c in range(COLUMNS):
-            is_less = tile.rest[c] < found.exact[c]
-            found.exact[c] = tile.rest[c] if is_less else found.exact[c]
-            found.near[c] = found.at[c] + q if is_less else found.near[c]
-    return rows * together
+    # Few coordinates are summed one after the other, so four centres can be side by side.
+    _group_squares(tile.given, products.groups, found.at, found.squares)
+    for c in range(COLUMNS):
+        least, near = found.squares[c, 0], found.at[c]
+        for q in range(1, ABREAST):
+            is_less = found.squares[c, q] < least
+            least = found.squares[c, q] if is_less else least
+            near = found.at[c] + np.int32(q) if is_less else near
+        found.exact[c], found.near[c] = least, near
+    return rows * ABREAST
+
+
+@inlined
+def _keep(low: int, rows: int, number: int, squared: Any, labels: Any, found: Found) -> None:
+    """Write the nearest of rows that are not in doubt, where it is nearer than what they had."""
+    for c in range(rows):
+        is_nearer = found.exact[c] < squared[low + c]
+        label = np.int32(number) + found.near[c]
+        labels[low + c] = label if is_nearer else labels[low + c]
+        squared[low + c] = found.exact[c] if is_nearer else squared[low + c]
+
+
+@inlined
+def _keep_or_doubt(
+    low: int, rows: int, products: Products, number: int, squared: Any, labels: Any, norms: Any,
+    doubts: int, found: Found,
+) -> int:  # fmt: skip
+    """Do the same for the others, and add those in doubt to the ``doubts`` there are already."""
+    limits = found.limits
+    for c in range(rows):
+        i, exact = low + c, found.exact[c]
+        is_nearer = exact < squared[i]
+        # Ties with what the row had before change nothing.
+        limit = _limit(products, norms[c], exact if is_nearer else squared[i])
+        if found.next_least[c] <= limit:
+            found.in_doubt[doubts], limits[doubts] = i, limit
+            limits[doubts] = np.nextafter(limits[doubts], limits.dtype.type(np.inf))
+            doubts += 1
+        elif is_nearer:
+            squared[i], labels[i] = exact, number + found.near[c]
+    return doubts
+
+
+@inlined
+def _is_any_in_doubt(
+    low: int, rows: int, products: Products, squared: Any, norms: Any, found: Found
+) -> bool:
+    """Tell whether a second product of any row is within reach of what it has."""
+    count = 0
+    for c in range(rows):
+        exact, had = found.exact[c], squared[low + c]
+        count += found.next_least[c] <= _limit(products, norms[c], exact if exact < had else had)
+    return count > 0
 
 
 @inlined
@@ -226,44 +269,32 @@ def settle_rows(
     # Plain numbers would have `_settle_doubts` compiled for each of them.
     doubts: Any = np.int64(0)
     width: Any = np.int64(COLUMNS)
-    m = centers.shape[0]
-    together = ABREAST if m >= _MANY_CENTERS and points.shape[1] < LANES else 1
     for low in range(start, stop, COLUMNS):
         rows = COLUMNS if low + COLUMNS < stop else stop - low
         for c in range(COLUMNS):
             tile.rows[c] = low + c
         _load_moved(points, tile.rows, rows, products.mean, tile)
-        if together == 1:
-            _least_products(
-                tile.columns, products.factors, products.shifts, found.least, found.next_least,
-                found.at,
-            )  # fmt: skip
-        else:
+        # With few columns, finding the least products takes as long as computing them.
+        if tile.given.shape[0] > 0:
             _least_of_four(
                 tile.columns, products.factors, products.shifts, found.least, found.next_least,
                 found.at,
             )  # fmt: skip
+        else:
+            _least_products(
+                tile.columns, products.factors, products.shifts, found.least, found.next_least,
+                found.at,
+            )  # fmt: skip
         is_whole = products.whole >= 0.0 and _is_whole(tile, products.whole)
-        if is_whole and together == 1:
+        if is_whole and tile.given.shape[0] == 0:
             for c in range(COLUMNS):
                 found.exact[c], found.near[c] = found.least[c] + norms[c], found.at[c]
         else:
-            computed += _measure(
-                points, low, rows, centers, products, together, squared, tile, found
-            )
-        for c in range(rows):
-            i, exact = low + c, found.exact[c]
-            is_nearer = exact < squared[i]
-            if not is_whole:
-                # Ties with what the row had before change nothing.
-                limit = _limit(products, norms[c], exact if is_nearer else squared[i])
-                if found.next_least[c] <= limit:
-                    found.in_doubt[doubts], limits[doubts] = i, limit
-                    limits[doubts] = np.nextafter(limits[doubts], limits.dtype.type(np.inf))
-                    doubts += 1
-                    continue
-            if is_nearer:
-                squared[i], labels[i] = exact, number + found.near[c]
+            computed += _measure(points, low, rows, centers, products, squared, tile, found)
+        if is_whole or not _is_any_in_doubt(low, rows, products, squared, norms, found):
+            _keep(low, rows, number, squared, labels, found)
+            continue
+        doubts = _keep_or_doubt(low, rows, products, number, squared, labels, norms, doubts, found)
         if doubts >= COLUMNS:  # here, since the tile is overwritten
             computed += _settle_doubts(
                 points, centers, products, width, number, squared, labels, tile, found

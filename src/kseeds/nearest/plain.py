@@ -198,8 +198,9 @@ def _compare_by_product(
 ) -> None:
     """Do what `compare` does, in place.
 
-    |x − c|² = |x|² + |c|² − 2·x·c errs by less than 4(d + 8)·eps·(|x|² + |c|²) when computed so,
-    and the distance that is computed in the end by less than that, too.
+    |x − c|² = |x|² + |c|² − 2·x·c errs by less than (1.5d + 4)·eps·(|x|² + |c|²) when computed so
+    (see `kseeds.nearest.gemm`; here |c|² has the precision of the points), and the distance that is
+    computed in the end by less than (d + 2)·eps·(|x|² + |c|²); a tenth more for products of errors.
     """
     n, d = points.shape
     rows, every = np.empty((n, d + 1), dtype=points.dtype), np.arange(n)
@@ -212,7 +213,7 @@ def _compare_by_product(
     if norms.max() <= factors.whole and are_whole(rows):
         _keep_nearer(least + norms, near, first, best, labels)
         return
-    error = 4.0 * (d + 8) * np.finfo(points.dtype).eps * (norms + factors.largest)
+    error = 2.75 * (d + 4) * np.finfo(points.dtype).eps * (norms + factors.largest)
     is_possible = least + norms - error < best
     table[every, near] = np.inf
     next_least = table[every, table.argmin(axis=1)]

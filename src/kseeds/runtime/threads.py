@@ -1,8 +1,9 @@
 """Fixed blocks of rows on a pool of threads.
 
 The blocks depend on the number of rows only, and whatever the blocks return is reduced in
-block order, so no result depends on the number of threads. The pool lives as long as one
-call: nothing global is left behind for a forked child to trip over.
+block order, so no result depends on the number of threads. A pool lives as long as one call. Its
+threads stay for a moment, because starting one may take as long as a small job; a forked child
+forgets them.
 
 Small jobs take a fraction of a millisecond, and so does waking a core. So nobody waits for a thread
 to start, nor for one that has not begun when the work is done: it finds nothing left to do.
@@ -19,8 +20,9 @@ import contextlib
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TypeVar, cast
 
@@ -33,6 +35,7 @@ BLOCK_ROWS = 1 << 16
 _BLOCK_NANOSECONDS = 4e7
 _SHARING_NANOSECONDS = 3e5
 
+_IDLE_SECONDS = 1.0
 _LOOK_UP_SECONDS = 0.05
 _LEAVE_SECONDS = 0.3
 
@@ -130,28 +133,53 @@ def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -
 
 
 class _Helper:
-    """A thread that does one job after the other, until it is told to end.
+    """A thread that does one job after the other, until nobody has had one for a while.
 
     Not a `threading.Thread`, whose start waits until it runs: a third of a millisecond at times.
     """
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        _thread.start_new_thread(_serve, (self._jobs,))
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        _thread.start_new_thread(_serve, (self._jobs, weakref.ref(self)))
+
+    @classmethod
+    def any(cls) -> _Helper:
+        """Return one that is idle, or a new one."""
+        try:
+            return _IDLE.pop()  # atomic, like append and remove
+        except IndexError:
+            return cls()
 
     def give(self, job: _Job) -> None:
         """Have a job done, when the thread gets round to it."""
         self._jobs.put(job)
 
-    def end(self) -> None:
-        """Have the thread end after its jobs; does not wait for it."""
-        self._jobs.put(None)
+    def let_go(self) -> None:
+        """Have other calls use it; does not wait for its jobs."""
+        _IDLE.append(self)
 
 
-def _serve(jobs: SimpleQueue[_Job | None]) -> None:
-    while (job := jobs.get()) is not None:
+def _serve(jobs: SimpleQueue[_Job], of: weakref.ref[_Helper]) -> None:
+    while True:
+        try:
+            job = jobs.get(timeout=_IDLE_SECONDS)
+        except Empty:
+            helper = of()
+            if helper is None:  # whose call was interrupted before it could let it go
+                return
+            try:
+                _IDLE.remove(helper)
+            except ValueError:  # a call has it, and may have a job soon
+                del helper
+                continue
+            return
         job.run()
         del job  # what it holds is not kept until the next one
+
+
+_IDLE: list[_Helper] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.clear)  # a child has none of the threads
 
 
 class _Job:
@@ -219,7 +247,7 @@ class Workers:
         traceback: TracebackType | None,
     ) -> None:
         while self._helpers:
-            self._helpers.pop().end()
+            self._helpers.pop().let_go()
 
     def over_blocks(
         self, task: Callable[[int, int], T], n_rows: int, block_rows: int = BLOCK_ROWS
@@ -229,7 +257,7 @@ class Workers:
         if self.n_threads == 1 or len(blocks) <= 1:
             return [task(lo, hi) for lo, hi in blocks]
         while len(self._helpers) < min(self.n_threads, len(blocks)) - 1:
-            self._helpers.append(_Helper())  # the calling thread works, too
+            self._helpers.append(_Helper.any())  # the calling thread works, too
         results: list[T | None] = [None] * len(blocks)
         turns = itertools.count()  # handing out numbers is atomic
         given_up = threading.Event()

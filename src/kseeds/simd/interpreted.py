@@ -167,6 +167,15 @@ def four_products(tile: Any, factors: Any, added: Any, k: int, out: Any) -> None
     out[:] = _products(tile, factors[part], added[k : k + abreast])
 
 
+def group_squares(tile: Any, groups: Any, at: Any, out: Any) -> None:
+    """See `kseeds.simd.groups.group_squares`."""
+    d, abreast = len(tile), groups.shape[1]
+    out[:] = 0.0
+    with _silent():
+        for j in range(d):
+            out += np.square(tile[j, :, None] - groups[at // abreast * d + j])
+
+
 def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:
     """See `kseeds.simd.tables.keep_nearer`."""
     nearer = sums < squared

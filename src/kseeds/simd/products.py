@@ -79,11 +79,11 @@ def four_products() -> Callable[..., Any]:
     return compiled
 
 
-def side_by_side(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return rows as factors, four of them side by side; those that are missing are 0."""
+def side_by_side(rows: npt.NDArray[Any], missing: float = 0.0) -> npt.NDArray[Any]:
+    """Return rows as factors, four of them side by side, and some value for those missing."""
     m, d = rows.shape
     groups = -(-m // ABREAST)
-    whole = np.zeros((groups * ABREAST, d), dtype=rows.dtype)
+    whole = np.full((groups * ABREAST, d), missing, dtype=rows.dtype)
     whole[:m] = rows
     factors = aligned((groups * d, ABREAST), rows.dtype)
     factors.reshape(groups, d, ABREAST)[:] = whole.reshape(groups, ABREAST, d).swapaxes(1, 2)

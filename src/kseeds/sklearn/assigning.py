@@ -31,10 +31,12 @@ def labels_inertia(theirs: Callable[..., Any]) -> Callable[..., Any]:
             is_ours = sample_weight.min() >= 0.0 and sample_weight.max() > 0.0
         if not is_ours or X.dtype != centers.dtype:
             return theirs(X, sample_weight, centers, n_threads, return_inertia)
-        prepared, known = prepare_together(X, centers, "euclidean", names=("X", "centers"))
-        weights = check_weights(sample_weight if return_inertia else None, X.shape[0])
-        exact = exact_centers(prepared, known)
         with Workers(n_threads) as workers:
+            prepared, known = prepare_together(
+                X, centers, "euclidean", names=("X", "centers"), workers=workers
+            )
+            weights = check_weights(sample_weight if return_inertia else None, X.shape[0])
+            exact = exact_centers(prepared, known)
             labels, _, inertia = finish(prepared, weights, None, known, exact, workers)
         return (labels, inertia) if return_inertia else labels
 
