@@ -106,6 +106,11 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
 
 def _known(argument: str, given: tuple[Any, ...], known: tuple[str, ...]) -> tuple[str, ...]:
     for one in given:
+        if isinstance(one, (list, tuple, set)):
+            raise TypeError(
+                f"{argument}={shown(one)} is a {type(one).__name__}; pass the names one by one, as "
+                'in warmup("lazy", "gemm").'
+            )
         if one not in known:
             raise ValueError(
                 f"{argument}={shown(one)} is unknown to warmup; use some of {', '.join(known)}."

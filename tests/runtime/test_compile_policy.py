@@ -228,12 +228,13 @@ def test_warmup_tells_what_is_ready_and_where():
 @pytest.mark.parametrize(
     ("arguments", "keywords", "message"),
     [
+        ((["gemm"],), {}, r"^kernel_sets=\['gemm'\] is a list; pass the names one by one, .*\.$"),
         (("trees",), {}, r"^kernel_sets='trees' is unknown to warmup; use some of .*tree.*\.$"),
         ((), {"dtype": "float16"}, r"^dtype='float16' is unknown to warmup; use some of .*\.$"),
     ],
 )
 def test_warmup_refuses(arguments, keywords, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         warmup(*arguments, **keywords)
 
 

@@ -46,6 +46,24 @@ def squared_distances(points: Points, center: Points, kind: Kind) -> FloatArray:
     return out
 
 
+def squared_by_columns(columns: FloatArray, centers: FloatArray) -> FloatArray:
+    """Return the squared Euclidean distances of rows to each of several centres, a row each.
+
+    ``columns`` are the coordinates of the rows, fewer than 16: they are summed one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kseeds.distances.reference import squared_by_columns
+    >>> squared_by_columns(np.array([[3.0, 0.0], [4.0, 1.0]]), np.zeros((1, 2)))
+    array([[25.,  1.]])
+    """
+    total: FloatArray = np.square(columns[0] - centers[:, 0, None])
+    for column, of_centers in zip(columns[1:], centers.T[1:], strict=True):
+        total += np.square(column - of_centers[:, None])
+    return total
+
+
 def _euclidean(points: FloatArray, center: FloatArray) -> FloatArray:
     return lane_sum(np.square(points - center))
 

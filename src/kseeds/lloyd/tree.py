@@ -109,7 +109,7 @@ class TreeAssigner:
         columns[:] = np.inf
         columns[:, :count] = centers[order[:count]].T
         slow = float(moved[order[count]]) if count < k else 0.0
-        typical = float(np.quantile(moved, _TYPICAL))
+        typical = float(moved[order[int((1.0 - _TYPICAL) * (k - 1))]])
         is_calm = typical <= _RESTLESS * float(self._owned.reached.mean())
         keeps = is_calm and self._anew > _WORTH * len(self._points)
         margin = _LASTING * (slow + typical) if keeps else 0.0

@@ -15,7 +15,7 @@ import math
 from kseeds.distances.metrics import Family, FloatArray, Metric
 from kseeds.distances.sparse_rows import SparseRows
 from kseeds.runtime import registers
-from kseeds.runtime.block_sizes import COLUMNS
+from kseeds.runtime.block_sizes import COLUMNS, LANES
 
 PLAIN_OTHER = 3.0
 """A coordinate of a pair, compared in plain NumPy by a metric that is not Euclidean."""
@@ -205,7 +205,8 @@ def projected_scan(
 def gemm(points: FloatArray, expected: float, batches: int) -> float:
     """Return the cost of matrix products for all centres expected."""
     d = _columns(points)
-    return width_of(points) * (expected * (0.045 + 0.02 * d) + batches * (9.0 + 0.5 * d))
+    beside = 5.0 + 0.8 * d if d < LANES else 9.0 + 0.5 * d
+    return width_of(points) * (expected * (0.045 + 0.02 * d) + batches * beside)
 
 
 def greedy_naive(points: FloatArray, trials: int) -> float:

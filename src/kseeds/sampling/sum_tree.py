@@ -20,7 +20,7 @@ from kseeds.simd.lane_order import lane_sum
 
 Float64Array = npt.NDArray[np.float64]
 
-_FEW = 16
+FEW = 16
 """Up to this many draws, a Python loop takes less time than NumPy calls for all of them."""
 
 
@@ -51,12 +51,14 @@ def sum_rows(masses: Masses, start: int, stop: int) -> None:
 
     The nodes above the blocks are left to `sum_inner`.
     """
-    mass = mass_of(masses, slice(start, stop))
-    missing = -len(mass) % BLOCK
-    if missing:
-        mass = np.concatenate([mass, np.zeros(missing)])
+    count = min(stop, len(masses.bounds)) - start
+    mass = np.zeros((-(-count // BLOCK), BLOCK))
+    given = mass.reshape(-1)[:count]
+    given[:] = masses.bounds[start:stop]
+    if len(masses.weights):
+        given *= masses.weights[start:stop]
     first = len(masses.sums) // 2 + start // BLOCK
-    masses.sums[first : first + len(mass) // BLOCK] = lane_sum(mass.reshape(-1, BLOCK))
+    masses.sums[first : first + len(mass)] = lane_sum(mass)
 
 
 def sum_blocks(masses: Masses, blocks: npt.NDArray[np.int64]) -> None:
@@ -70,6 +72,12 @@ def sum_blocks(masses: Masses, blocks: npt.NDArray[np.int64]) -> None:
 def sum_inner(sums: Float64Array) -> None:
     """Sum all inner nodes from the leaves up."""
     level = len(sums) // 2
+    if level <= FEW:
+        nodes = sums.tolist()
+        for node in range(level - 1, 0, -1):
+            nodes[node] = nodes[2 * node] + nodes[2 * node + 1]
+        sums[:level] = nodes[:level]
+        return
     while level > 1:
         level //= 2
         sums[level : 2 * level] = (
@@ -89,8 +97,8 @@ def draw_rows(masses: Masses, uniforms: Float64Array) -> npt.NDArray[np.int64]:
     >>> sum_tree.draw_rows(masses, np.array([0.1, 0.3, 0.9]))
     array([0, 2, 2])
     """
-    if len(uniforms) <= _FEW:
-        return np.array([_draw_row(masses, uniform) for uniform in uniforms.tolist()], np.int64)
+    if len(uniforms) <= FEW:
+        return np.array(draw_few(masses, uniforms.tolist(), {}), np.int64)
     sums, leaves = masses.sums, len(masses.sums) // 2
     target = uniforms * sums[1]
     node = np.ones(len(uniforms), dtype=np.int64)
@@ -109,8 +117,16 @@ def draw_rows(masses: Masses, uniforms: Float64Array) -> npt.NDArray[np.int64]:
     return drawn
 
 
-def _draw_row(masses: Masses, uniform: float) -> int:
-    """Draw one row as `draw_rows` does."""
+def draw_few(masses: Masses, uniforms: list[float], reached: dict[int, list[float]]) -> list[int]:
+    """Draw rows as `draw_rows` does.
+
+    ``reached`` keeps running sums of the blocks drawn from, for as long as the masses stay as they
+    are; it is empty at first.
+    """
+    return [_draw_row(masses, uniform, reached) for uniform in uniforms]
+
+
+def _draw_row(masses: Masses, uniform: float, reached: dict[int, list[float]]) -> int:
     sums, leaves = masses.sums, len(masses.sums) // 2
     target, node = uniform * sums.item(1), 1
     while node < leaves:
@@ -120,16 +136,25 @@ def _draw_row(masses: Masses, uniform: float) -> int:
             target -= left
             node += 1
     row = (node - leaves) * BLOCK
-    block = slice(row, row + BLOCK)
-    mass_of_block = masses.bounds[block].tolist()  # Python floats have the precision of float64
-    if len(masses.weights):
-        weights = masses.weights[block].tolist()
-        mass_of_block = [q * w for q, w in zip(mass_of_block, weights, strict=True)]
+    so_far = reached.get(row)
+    if so_far is None:
+        so_far = reached[row] = list(accumulate(_of_block(masses, row)))
     # The first sum beyond the target is one with a positive mass: a mass of 0 adds nothing.
-    place = bisect_right(list(accumulate(mass_of_block)), target)
-    if place == len(mass_of_block):
-        place = max((at for at, mass in enumerate(mass_of_block) if mass > 0.0), default=0)
+    place = bisect_right(so_far, target)
+    if place == len(so_far):
+        mass = _of_block(masses, row)
+        place = max((at for at, one in enumerate(mass) if one > 0.0), default=0)
     return row + place
+
+
+def _of_block(masses: Masses, row: int) -> list[float]:
+    """Return the masses of the block that begins with a row, in double precision."""
+    block = slice(row, row + BLOCK)
+    bounds: list[float] = masses.bounds[block].tolist()
+    if len(masses.weights) == 0:
+        return bounds
+    weights = masses.weights[block].tolist()
+    return [q * w for q, w in zip(bounds, weights, strict=True)]
 
 
 def _of_blocks(

@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 from kseeds.runtime.block_sizes import LANES
 
+_FEW = 32
+"""Rows up to which calls of NumPy take longer than what they do."""
+
 
 def lane_sum(terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the sums of the rows of ``terms``, in the order defined above."""
@@ -25,10 +28,15 @@ def lane_sum(terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
         for j in range(d):
             total += terms[:, j]
         return total
-    lanes = np.zeros((n, LANES), dtype=terms.dtype)
-    for j in range(0, full, LANES):
-        lanes += terms[:, j : j + LANES]
-    sums = lanes[:, :4] + lanes[:, 4:8] + lanes[:, 8:12] + lanes[:, 12:]
+    if n <= _FEW and full == d < 8 * LANES:
+        # Fewer calls of NumPy, which adds fewer than eight numbers one after the other.
+        lanes = np.add.reduce(terms.reshape(n, -1, LANES), axis=1)
+        sums = np.add.reduce(lanes.reshape(n, 4, LANES // 4), axis=1)
+    else:
+        lanes = terms[:, :LANES] + terms.dtype.type(0.0)
+        for j in range(LANES, full, LANES):
+            lanes += terms[:, j : j + LANES]
+        sums = lanes[:, :4] + lanes[:, 4:8] + lanes[:, 8:12] + lanes[:, 12:]
     total = sums[:, 0] + sums[:, 1] + sums[:, 2] + sums[:, 3]
     for j in range(full, d):
         total += terms[:, j]

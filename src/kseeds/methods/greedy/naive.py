@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kseeds.distances.metrics import FloatArray
-from kseeds.distances.reference import squared_distances
+from kseeds.distances.metrics import Family, FloatArray
+from kseeds.distances.reference import squared_by_columns, squared_distances
 from kseeds.distances.sparse_rows import Points, entries_per_row, is_sparse
 from kseeds.inputs.problem import Problem
 from kseeds.methods.base import Draw, Method
@@ -21,6 +21,7 @@ from kseeds.methods.greedy import steps
 from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import overtakes, trials_for, winner
 from kseeds.nearest.state import Nearest
+from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.threads import Workers, rows_for
 from kseeds.sampling import sum_tree
 from kseeds.sampling.streams import Purpose
@@ -81,7 +82,10 @@ class _Rows(steps.OneByOne):
         )
         self._copies = self._columns = np.empty((0, 0), dtype=self._points.dtype)
         self._is_small = n * trials <= _FEW and not is_function and not is_sparse(self._points)
-        if self._is_small:
+        is_narrow = self._kind is Family.EUCLIDEAN and self._points.shape[1] < LANES
+        if self._is_small and is_narrow:
+            self._columns = np.ascontiguousarray(self._points.T)
+        elif self._is_small:
             self._copies = np.tile(self._points, (trials, 1))
         else:
             self._columns = np.empty((2, n), dtype=self._points.dtype)
@@ -127,9 +131,12 @@ class _Rows(steps.OneByOne):
     def _at_once(self, candidates: list[int]) -> tuple[int, FloatArray, int]:
         """Return which candidate wins, its column, and how many columns were computed."""
         n, squared = len(self._points), self.nearest.squared
-        centers = np.repeat(self._points[candidates], n, axis=0)
-        found = squared_distances(self._copies[: len(centers)], centers, self._kind)
-        columns = found.reshape(-1, n)
+        if len(self._copies):
+            centers = np.repeat(self._points[candidates], n, axis=0)
+            found = squared_distances(self._copies[: len(centers)], centers, self._kind)
+            columns = found.reshape(-1, n)
+        else:
+            columns = squared_by_columns(self._columns, self._points[candidates])
         np.minimum(columns, squared, out=columns)
         at = winner(_gains(squared, columns, self._weights).tolist())
         return at, columns[at], len(candidates)
@@ -168,8 +175,8 @@ class _Rows(steps.OneByOne):
 
         def task(start: int, stop: int) -> None:
             squared, mine = nearest.squared[start:stop], column[start:stop]
-            np.copyto(nearest.labels[start:stop], nearest.n_compared, where=mine < squared)
-            np.copyto(squared, mine)
+            np.putmask(nearest.labels[start:stop], mine < squared, nearest.n_compared)
+            squared[:] = mine
             sum_tree.sum_rows(self._masses, start, stop)
 
         self._workers.over_blocks(task, len(self._points), self._block)

@@ -56,6 +56,7 @@ class Proposals:
         self._uniforms, self.trials = uniforms, trials
         self._epoch, self.taken = 0, 0
         self._numbers = np.empty((1, 2, 0))
+        self._reached: dict[int, list[float]] = {}
 
     def begin_step(self, masses: Masses) -> None:
         """Begin a new epoch if the frozen masses are out of date; ``masses`` are those of now."""
@@ -69,6 +70,7 @@ class Proposals:
         # An epoch is a round of the stream; round 0 may have drawn the first seed.
         self._epoch, self.taken = self._epoch + 1, 0
         self._numbers = np.empty((1, 2, 0))
+        self._reached = {}
 
     def numbers(self, up_to: int) -> Float64Array:
         """Return the numbers of the proposals of this epoch, at least the first ``up_to``.
@@ -115,10 +117,20 @@ class Proposals:
             deciding = self.numbers(at + count)[0, :, at : at + count]
         else:
             deciding = self._uniforms(self._epoch, 2 * count, 2 * at).reshape(count, 2).T
-        rows = sum_tree.draw_rows(self.frozen, deciding[0])
-        then, now = self.frozen.bounds[rows].tolist(), masses.bounds[rows].tolist()
-        tried = zip(rows.tolist(), deciding[1].tolist(), then, now, strict=True)
         self.taken += count
+        if count <= sum_tree.FEW:
+            few = sum_tree.draw_few(self.frozen, deciding[0].tolist(), self._reached)
+            then, now = self.frozen.bounds.item, masses.bounds.item
+            return [
+                row
+                for row, uniform in zip(few, deciding[1].tolist(), strict=True)
+                if is_accepted(uniform, then(row), now(row))
+            ]
+        rows = sum_tree.draw_rows(self.frozen, deciding[0])
+        tried = zip(
+            rows.tolist(), deciding[1].tolist(), self.frozen.bounds[rows].tolist(),
+            masses.bounds[rows].tolist(), strict=True,
+        )  # fmt: skip
         return [row for row, *numbers in tried if is_accepted(*numbers)]
 
     def _possible(self, masses: Masses) -> int:
