@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,12 @@ from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.finish import in_user_units
 from kseeds.results import Work
+from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.progress import SILENT, Progress
 from kseeds.runtime.threads import Workers
+
+_SHORT = 1 << 20
+"""Pairs of rows and centres up to which an iteration is short."""
 
 
 class Run(NamedTuple):
@@ -90,6 +95,12 @@ class Fitting:
 
     def run(self, centers: Points, labels: npt.NDArray[np.int32] | None = None) -> Run:
         """Iterate from centres, prepared like the rows; the labels may be known."""
+        # Short iterations would take less time than limiting BLAS in each of them.
+        is_short = len(self._prepared.points) * self._n_clusters <= _SHORT
+        with one_blas_thread() if is_short else nullcontext():
+            return self._run(centers, labels)
+
+    def _run(self, centers: Points, labels: npt.NDArray[np.int32] | None) -> Run:
         prepared = self._prepared
         sums, means = self._clusters()
         assigner = build(self._job, self._algorithm)

@@ -52,9 +52,12 @@ def _naive(job: Job) -> Assigner:
 def _gemm(job: Job) -> Anew:
     if is_small(job.points, job.metric, job.n_clusters):
         return Small(job.points)
+    from kseeds.lloyd import by_products
     from kseeds.lloyd.by_strategy import ByStrategy
 
     plain = nearest.without_structure(job.comparing, job.iterations * job.n_clusters) == "plain"
+    if plain and by_products.is_possible(job.comparing):
+        return by_products.ByProducts(job.comparing)
     return ByStrategy(job.comparing, "plain" if plain else "gemm")
 
 

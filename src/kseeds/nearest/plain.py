@@ -193,15 +193,24 @@ class _Factors(NamedTuple):
         return cls(centers, mean, columns, float(norms.max()), whole)
 
 
+def error_of_products(
+    d: int, dtype: np.dtype[np.floating], norms: FloatArray, largest: float
+) -> FloatArray:
+    """Return what squared distances err by, given the squared norms of rows and the largest one.
+
+    |x − c|² = |x|² + |c|² − 2·x·c errs by less than (1.5d + 4)·eps·(|x|² + |c|²) as a product (see
+    `kseeds.nearest.gemm`; here |c|² has the precision of the points), and as a sum of squares by
+    less than (d + 2)·eps·(|x|² + |c|²); a tenth more for products of errors. So a centre whose
+    product is larger by twice as much is farther away, whichever way distances are computed.
+    """
+    error: FloatArray = (2.75 * (d + 4) * np.finfo(dtype).eps) * (norms + dtype.type(largest))
+    return error
+
+
 def _compare_by_product(
     points: FloatArray, factors: _Factors, first: int, best: FloatArray, labels: Labels
 ) -> None:
-    """Do what `compare` does, in place.
-
-    |x − c|² = |x|² + |c|² − 2·x·c errs by less than (1.5d + 4)·eps·(|x|² + |c|²) when computed so
-    (see `kseeds.nearest.gemm`; here |c|² has the precision of the points), and the distance that is
-    computed in the end by less than (d + 2)·eps·(|x|² + |c|²); a tenth more for products of errors.
-    """
+    """Do what `compare` does, in place."""
     n, d = points.shape
     rows, every = np.empty((n, d + 1), dtype=points.dtype), np.arange(n)
     np.subtract(points, factors.mean, out=rows[:, :d])
@@ -213,7 +222,7 @@ def _compare_by_product(
     if norms.max() <= factors.whole and are_whole(rows):
         _keep_nearer(least + norms, near, first, best, labels)
         return
-    error = 2.75 * (d + 4) * np.finfo(points.dtype).eps * (norms + factors.largest)
+    error = error_of_products(d, points.dtype, norms, factors.largest)
     is_possible = least + norms - error < best
     table[every, near] = np.inf
     next_least = table[every, table.argmin(axis=1)]

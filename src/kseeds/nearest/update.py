@@ -30,6 +30,18 @@ _FEW = 16
 """Centres too few to judge by: one of them is the nearest whatever the structure."""
 
 
+def noted(job: Job, strategy: str) -> AbstractContextManager[None]:
+    """Have it noted which kernels are used, or what plain NumPy takes in their place."""
+    dtype = job.points.dtype
+    if strategy != "plain":
+        return compile_policy.using(strategy, dtype)
+    if is_sparse(job.points):
+        return compile_policy.in_place_of(["inverted"], dtype)
+    is_euclidean = job.metric.family is Family.EUCLIDEAN
+    sets = [one for one in BUILDERS if is_euclidean or one in ANY_METRIC]
+    return compile_policy.in_place_of(sets[1:], dtype)
+
+
 class NearestUpdater:
     """Compares every row with batches of centres, one batch after the other.
 
@@ -58,7 +70,7 @@ class NearestUpdater:
             if not is_sparse(centers):
                 centers = read_only(centers)
             name = self._strategy_for(len(centers))
-            with self._noted(name):
+            with noted(self._job, name):
                 counts = self.built(name).update(nearest, centers, first, self._job.workers)
             if name == self.strategy:
                 self._judge(counts, len(centers))
@@ -68,17 +80,6 @@ class NearestUpdater:
         # a centre twice changes nothing.
         nearest.n_compared, nearest.compared_by_row = first + len(centers), None
         return counts
-
-    def _noted(self, strategy: str) -> AbstractContextManager[None]:
-        """Have it noted which kernels are used, or what plain NumPy takes in their place."""
-        dtype = self._job.points.dtype
-        if strategy != "plain":
-            return compile_policy.using(strategy, dtype)
-        if is_sparse(self._job.points):
-            return compile_policy.in_place_of(["inverted"], dtype)
-        is_euclidean = self._job.metric.family is Family.EUCLIDEAN
-        sets = [one for one in BUILDERS if is_euclidean or one in ANY_METRIC]
-        return compile_policy.in_place_of(sets[1:], dtype)
 
     def built(self, strategy: str) -> Strategy:
         """Return a strategy, built when it is first asked for."""

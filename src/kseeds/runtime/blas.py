@@ -43,7 +43,7 @@ class _Limit:
                 self._found_by_thread = by_thread.limit(limits=None)
                 self._found = blas.limit(limits=1, user_api="blas")
                 self._let_others_set()
-            else:
+            elif by_thread.lib_controllers:
                 by_thread.limit(limits=1, user_api="blas")
             self._inside += 1
             return self._age
@@ -56,7 +56,7 @@ class _Limit:
             self._inside -= 1
             if self._inside == 0:
                 self._restore()
-            else:
+            elif _controllers()[1].lib_controllers:
                 self._found_by_thread.restore_original_limits()
 
     def _restore(self) -> None:
