@@ -13,7 +13,7 @@ MOST = 2.0**11
 """Half of the largest norm in single precision; see `exact_up_to`."""
 
 
-def rows_of(kind, n, d, rng):
+def rows_of(kind, n, d, rng, dtype):
     X = rng.integers(0, 3, size=(n, d)).astype(np.float64)
     if kind == "some halves":
         X[rng.random(n) < 0.1] += 0.5
@@ -21,20 +21,31 @@ def rows_of(kind, n, d, rng):
         X[:, 0] += rng.integers(-2, 3, size=n) * MOST
     elif kind == "far from zero":
         X += 2.0**22
+    elif kind == "whole about the mean only":
+        # What makes some rows not whole is lost when the mean of the others is subtracted.
+        few = rng.random(n) < 0.2
+        X[few, 0] += 2e-5 if dtype == np.float32 else 5e-14
+        X[~few, 0] += 1500.0
     return X
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["ties", "some halves", "at the limit", "far from zero"])
+@pytest.mark.parametrize(
+    "kind", ["ties", "some halves", "at the limit", "far from zero", "whole about the mean only"]
+)
 @pytest.mark.parametrize("d", [1, 3, 15, 16, 21, 70])
 @pytest.mark.parametrize("m", [3, 70, 600])
 def test_ties_go_to_the_lowest_number_by_every_product(kind, d, m, dtype):
     rng = np.random.default_rng(d * m)
-    X = rows_of(kind, 1000, d, rng).astype(dtype)
+    X = rows_of(kind, 1000, d, rng, dtype).astype(dtype)
     prepared = prepare_points(X, "euclidean")
     centers = np.ascontiguousarray(X[rng.integers(0, len(X), size=m)])
-    if kind == "some halves":
+    if kind in ("some halves", "whole about the mean only"):
         centers = np.floor(centers)
+    if kind == "whole about the mean only":
+        centers[:2] = 0.0
+        centers[:2, 0] = 0.0, 2.0  # of rows near 1, the second is the nearer one by a little
+        centers[2:, 0] += 1500.0
     batches = sorted({m // 3, m} - {0})
     brute, _ = run(prepared, centers, batches, "brute")
     for strategy in ("gemm", "plain"):

@@ -103,7 +103,7 @@ def who_works(n_threads: int = 2) -> set[int]:
 
     def task(lo: int, hi: int) -> int:
         all_at_work.wait(10)
-        return threading.get_ident()
+        return threading.get_native_id()  # the other number is given to the next thread again
 
     with Workers(n_threads) as workers:
         return set(workers.over_blocks(task, n_threads, block_rows=1))
@@ -120,6 +120,7 @@ def until(is_true: Callable[[], bool]) -> bool:
 def test_threads_stay_for_the_next_call_and_then_leave(monkeypatch):
     assert who_works() == who_works(), "a second call has started a thread of its own"
     assert until(lambda: not runtime_threads._IDLE)
+    time.sleep(0.1)  # it has left, but may not have ended
     monkeypatch.setattr(runtime_threads, "_IDLE_SECONDS", 0.01)
     before = count_of_threads()
     with Workers(2) as workers:
@@ -141,7 +142,11 @@ def test_a_forked_child_starts_threads_of_its_own():
     assert runtime_threads._IDLE
     child = os.fork()
     if child == 0:
-        os._exit(0 if len(who_works()) == 2 else 1)
+        status = 1
+        try:
+            status = 0 if len(who_works()) == 2 else 1
+        finally:
+            os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
 
 

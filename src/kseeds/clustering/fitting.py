@@ -25,7 +25,7 @@ from kseeds.runtime.progress import SILENT, Progress
 from kseeds.runtime.threads import Workers
 
 _SHORT = 1 << 20
-"""Pairs of rows and centres up to which an iteration is short."""
+"""Pairs of rows and centres, or coordinates, up to which an iteration is short."""
 
 
 class Run(NamedTuple):
@@ -96,7 +96,8 @@ class Fitting:
     def run(self, centers: Points, labels: npt.NDArray[np.int32] | None = None) -> Run:
         """Iterate from centres, prepared like the rows; the labels may be known."""
         # Short iterations would take less time than limiting BLAS in each of them.
-        is_short = len(self._prepared.points) * self._n_clusters <= _SHORT
+        n, d = self._prepared.points.shape
+        is_short = n * max(d, self._n_clusters) <= _SHORT
         with one_blas_thread() if is_short else nullcontext():
             return self._run(centers, labels)
 

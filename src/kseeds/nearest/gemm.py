@@ -9,7 +9,8 @@ d·u·(2|c|² + |x|²); products that are not fused err by 2u·|x||c| more, and 
 Rounding the differences to the mean moves x and c by u of their norms, and so |x − c|² by
 2u·(|x| + |c|)². All of it is less than (2d + 6)u·(|x|² + |c|²), but for products of these terms;
 ε = γ(2d + 8), with γ(n) = nu / (1 − nu), bounds them, too (Higham, Accuracy and Stability of
-Numerical Algorithms, 2002, chapter 3).
+Numerical Algorithms, 2002, chapter 3). That is so in single precision. In double precision |c|²
+errs by d·u·|c|², too, and limits by a few u, as nothing more precise is at hand: ε = γ(3d + 10).
 Products of whole numbers are exact (`kseeds.nearest.whole_numbers`): no tie is in doubt then.
 """
 
@@ -78,7 +79,8 @@ class Gemm:
         """Return the centres about the mean, times −2, four side by side, and the bounds."""
         (m, d), dtype = centers.shape, centers.dtype
         eps = float(np.finfo(dtype).eps)
-        epsilon = (d + 4) * eps / (1.0 - min(0.5, (d + 4) * eps))  # eps is 2u
+        roundings = (2 * d + 8 if dtype == np.float32 else 3 * d + 10) * 0.5 * eps
+        epsilon = roundings / (1.0 - min(0.5, roundings))
         is_whole = are_whole(centers)
         mean = np.rint(self._mean) if is_whole else self._mean
         moved = centers - mean

@@ -2,7 +2,8 @@
 
 A product of row b and centre k is −2·c_k·x_b; with ``shifts[k]`` ≈ |c_k|² and |x_b|², both rounded
 down, their sum is a lower bound of |x_b − c_k|². The least two of a row decide, mostly: only the
-least is computed anew, or neither. Where more are within reach, products are computed a second
+least is computed anew, or neither. With few columns, four centres count as one: their least product
+is found, and all four are computed anew. Where more are within reach, products are computed a second
 time, and the distances of those that are. In whole numbers nothing is rounded, and products are the
 distances. See `kseeds.nearest.gemm` for the bounds.
 """
@@ -53,7 +54,8 @@ class Products(NamedTuple):
 class Tile(NamedTuple):
     """64 rows: their numbers, as columns about the mean, and their squared norms.
 
-    ``given`` are the columns as they are, of rows of few coordinates; ``rest`` a workspace.
+    ``given`` are the columns as they are, of rows of few coordinates; ``rest`` is more than 0 where
+    rows are not of whole numbers, as far as that was looked at.
     """
 
     rows: Any
@@ -67,7 +69,7 @@ class Found(NamedTuple):
     """Of 64 rows the two least products, the centre of the least, and the squared distance to it.
 
     Of rows ``in_doubt``, 64 and those of a tile at most, ``limits`` are the largest products of a
-    centre that may be the nearest.
+    centre that may be the nearest. ``squares`` are squared distances to four centres each.
     """
 
     least: Any
@@ -101,14 +103,21 @@ def workspace(points: FloatArray) -> tuple[Tile, Found]:
 
 
 @inlined
-def _load_moved(points: Any, rows: Any, count: int, mean: Any, tile: Tile) -> None:
-    """Write rows about the mean as columns, and their squared norms."""
-    columns, norms = tile.columns, tile.norms
+def _load_moved(points: Any, rows: Any, count: int, products: Products, tile: Tile) -> None:
+    """Write rows about the mean as columns, and their squared norms.
+
+    If products of whole numbers may be exact, ``rest`` tells where something was lost.
+    """
+    columns, norms, rest, mean = tile.columns, tile.norms, tile.rest, products.mean
     is_kept = tile.given.shape[0] > 0
     load_columns(points, rows, count, tile.given if is_kept else columns)
     for c in range(COLUMNS):
-        norms[c] = 0.0
+        norms[c], rest[c] = 0.0, 0.0
     for j in range(points.shape[1]):
+        if products.whole >= 0.0:
+            for c in range(COLUMNS):
+                value = tile.given[j, c] if is_kept else columns[j, c]
+                rest[c] += abs(((value - mean[j]) + mean[j]) - value)
         for c in range(COLUMNS):
             value = (tile.given[j, c] if is_kept else columns[j, c]) - mean[j]
             columns[j, c] = value
@@ -117,10 +126,11 @@ def _load_moved(points: Any, rows: Any, count: int, mean: Any, tile: Tile) -> No
 
 @inlined
 def _is_whole(tile: Tile, most: float) -> bool:
-    """Tell whether all rows are of whole numbers about the mean, of squared norms up to ``most``.
+    """Tell whether all rows are of whole numbers, and of squared norms up to ``most``.
 
-    Adding a number between the first two powers of two from which on floats are whole, and
-    subtracting it again, rounds.
+    They are if they are whole about the mean, which is, and nothing was lost by subtracting it
+    (``rest``). Adding a number between the first two powers of two from which on floats are whole,
+    and subtracting it again, rounds.
     """
     largest = tile.norms.dtype.type(0.0)
     for c in range(COLUMNS):
@@ -128,13 +138,10 @@ def _is_whole(tile: Tile, most: float) -> bool:
     if not largest <= most:
         return False
     big = tile.norms.dtype.type(_ROUNDS_SINGLE if tile.norms.itemsize == 4 else _ROUNDS_DOUBLE)
-    for c in range(COLUMNS):
-        tile.rest[c] = 0.0
     for j in range(tile.columns.shape[0]):
         for c in range(COLUMNS):
             value = tile.columns[j, c]
-            rest = ((value + big) - big) - value
-            tile.rest[c] += rest * rest
+            tile.rest[c] += abs(((value + big) - big) - value)
     total = tile.norms.dtype.type(0.0)
     for c in range(COLUMNS):
         total += tile.rest[c]
@@ -155,9 +162,10 @@ def _measure(
 ) -> int:  # fmt: skip
     """Compute the squared distances of rows to the nearest of those with the least product.
 
-    Infinity where no centre can be nearer than what a row has. Returns how many were computed.
+    Infinity where no centre can be nearer than what a row has, or for rows of few columns than what
+    any of them has. Returns how many were computed.
     """
-    possible = 0
+    possible, m = 0, centers.shape[0]
     for c in range(rows):
         possible += found.least[c] <= _limit(products, tile.norms[c], squared[low + c])
     if possible == 0 or tile.given.shape[0] == 0:
@@ -179,7 +187,7 @@ def _measure(
             least = found.squares[c, q] if is_less else least
             near = found.at[c] + np.int32(q) if is_less else near
         found.exact[c], found.near[c] = least, near
-    return rows * ABREAST
+    return rows * (ABREAST if m > ABREAST else m)
 
 
 @inlined
@@ -197,7 +205,10 @@ def _keep_or_doubt(
     low: int, rows: int, products: Products, number: int, squared: Any, labels: Any, norms: Any,
     doubts: int, found: Found,
 ) -> int:  # fmt: skip
-    """Do the same for the others, and add those in doubt to the ``doubts`` there are already."""
+    """Write the nearest as `_keep` does, but of rows in doubt, which join the ``doubts`` so far.
+
+    Returns how many there are.
+    """
     limits = found.limits
     for c in range(rows):
         i, exact = low + c, found.exact[c]
@@ -232,7 +243,7 @@ def _settle_doubts(
 ) -> int:  # fmt: skip
     """Compare rows in doubt with all centres within their limits, in the order of the centres."""
     computed, m = 0, centers.shape[0]
-    _load_moved(points, found.in_doubt, count, products.mean, tile)
+    _load_moved(points, found.in_doubt, count, products, tile)
     for c in range(count, COLUMNS):
         found.limits[c] = -np.inf
     for first in range(0, m, ABREAST):
@@ -273,7 +284,7 @@ def settle_rows(
         rows = COLUMNS if low + COLUMNS < stop else stop - low
         for c in range(COLUMNS):
             tile.rows[c] = low + c
-        _load_moved(points, tile.rows, rows, products.mean, tile)
+        _load_moved(points, tile.rows, rows, products, tile)
         # With few columns, finding the least products takes as long as computing them.
         if tile.given.shape[0] > 0:
             _least_of_four(

@@ -219,7 +219,8 @@ def _compare_by_product(
     table = rows @ factors.columns
     near = table.argmin(axis=1)
     least = table[every, near]
-    if norms.max() <= factors.whole and are_whole(rows):
+    # The points, since what makes them not whole may be lost about the mean.
+    if norms.max() <= factors.whole and are_whole(points):
         _keep_nearer(least + norms, near, first, best, labels)
         return
     error = error_of_products(d, points.dtype, norms, factors.largest)

@@ -140,6 +140,7 @@ class _Helper:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._process = os.getpid()
         _thread.start_new_thread(_serve, (self._jobs, weakref.ref(self)))
 
     @classmethod
@@ -156,7 +157,8 @@ class _Helper:
 
     def let_go(self) -> None:
         """Have other calls use it; does not wait for its jobs."""
-        _IDLE.append(self)
+        if self._process == os.getpid():  # its thread is not in a child that was forked since
+            _IDLE.append(self)
 
 
 def _serve(jobs: SimpleQueue[_Job], of: weakref.ref[_Helper]) -> None:

@@ -21,7 +21,7 @@ from kseeds.simd.lane_order import lane_sum
 Float64Array = npt.NDArray[np.float64]
 
 FEW = 16
-"""Up to this many draws, a Python loop takes less time than NumPy calls for all of them."""
+"""Up to so many draws or leaves, a Python loop takes less time than NumPy calls for all of them."""
 
 
 class Masses(NamedTuple):

@@ -7,8 +7,8 @@ either may be nearer to. So are the distances of the rows that the winner may be
 metrics that are not Euclidean, compiled kernels compute all distances.
 
 With u the unit roundoff, |x|² + |c|² − 2·x·c errs by less than ε·(|x|² + |c|²), ε = 8(d + 12)u,
-where x and c are about a common mean (`kseeds.nearest.gemm`), and a computed squared distance by
-less than the relative error of the metric.
+where x and c are about a common mean (by much less: see `kseeds.nearest.gemm`), and a computed
+squared distance by less than the relative error of the metric.
 """
 
 from __future__ import annotations
