@@ -3,9 +3,9 @@
 A product of row b and centre k is −2·c_k·x_b; with ``shifts[k]`` ≈ |c_k|² and |x_b|², both rounded
 down, their sum is a lower bound of |x_b − c_k|². The least two of a row decide, mostly: only the
 least is computed anew, or neither. With few columns, four centres count as one: their least product
-is found, and all four are computed anew. Where more are within reach, products are computed a second
-time, and the distances of those that are. In whole numbers nothing is rounded, and products are the
-distances. See `kseeds.nearest.gemm` for the bounds.
+is found, and all four are computed anew. Where more are within reach, products are computed a
+second time, and the distances of those that are. In whole numbers nothing is rounded, and products
+are the distances. See `kseeds.nearest.gemm` for the bounds.
 """
 
 from __future__ import annotations
