@@ -36,7 +36,7 @@ from kseeds.nearest.projection import principal_components
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.structure import Sample
 from kseeds.nearest.update import NearestUpdater
-from kseeds.runtime import compile_policy
+from kseeds.runtime import block_sizes, compile_policy
 from kseeds.runtime.threads import Workers, default_threads
 from kseeds.sampling.streams import Stream
 from kseeds.sampling.sum_tree_kernels import Masses, draw_rows
@@ -183,7 +183,7 @@ def cost_constants() -> set[str]:
         for name, value in vars(costs).items()
         if not name.startswith("_")
         and (
-            (name.isupper() and name != "COLUMNS")
+            (name.isupper() and not hasattr(block_sizes, name))
             or getattr(value, "__module__", "") == costs.__name__
         )
     }
