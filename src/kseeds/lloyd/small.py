@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kseeds.distances.metrics import Family, FloatArray, Metric
+from kseeds.distances.reference import squared_by_columns
 from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.lloyd.base import Anew
 from kseeds.nearest.state import Counts, Nearest
@@ -33,10 +34,7 @@ class Small(Anew):
 
     def find(self, centers: FloatArray) -> tuple[Nearest, Counts]:
         """Return the nearest centre of every row, from a table of all squared distances."""
-        # The sum of fewer than 16 coordinates is in their order: see `kseeds.simd.lane_order`.
-        table = np.square(self._columns[0] - centers[:, :1])
-        for j in range(1, len(self._columns)):
-            table += np.square(self._columns[j] - centers[:, j : j + 1])
+        table = squared_by_columns(self._columns, centers)
         labels = table.argmin(axis=0)
         squared = table[labels, np.arange(table.shape[1])]
         counts = Counts(table.size, 0, table.size)

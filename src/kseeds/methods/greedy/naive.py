@@ -80,11 +80,11 @@ class _Rows(steps.OneByOne):
         self._block = rows_for(
             1000.0 if is_function else 4.0 * entries_per_row(self._points), most=_MOST_ROWS
         )
-        self._copies = self._columns = np.empty((0, 0), dtype=self._points.dtype)
+        self._copies = self._coordinates = self._columns = np.empty((0, 0), self._points.dtype)
         self._is_small = n * trials <= _FEW and not is_function and not is_sparse(self._points)
         is_narrow = self._kind is Family.EUCLIDEAN and self._points.shape[1] < LANES
         if self._is_small and is_narrow:
-            self._columns = np.ascontiguousarray(self._points.T)
+            self._coordinates = np.ascontiguousarray(self._points.T)
         elif self._is_small:
             self._copies = np.tile(self._points, (trials, 1))
         else:
@@ -136,7 +136,7 @@ class _Rows(steps.OneByOne):
             found = squared_distances(self._copies[: len(centers)], centers, self._kind)
             columns = found.reshape(-1, n)
         else:
-            columns = squared_by_columns(self._columns, self._points[candidates])
+            columns = squared_by_columns(self._coordinates, self._points[candidates])
         np.minimum(columns, squared, out=columns)
         at = winner(_gains(squared, columns, self._weights).tolist())
         return at, columns[at], len(candidates)
