@@ -13,10 +13,28 @@ from threadpoolctl import ThreadpoolController
 
 
 @functools.cache
-def _controllers() -> tuple[Any, Any]:
-    """Return the control of all BLAS libraries, and of those that count for each thread."""
+def _controllers() -> tuple[list[Any], list[Any], Any]:
+    """Return the controls of all BLAS libraries, of those that count for each thread, and of none.
+
+    What threadpoolctl does with its own blocks of limits takes a tenth of a millisecond, most of it
+    for finding out about libraries what is not asked here: as long as many a small job.
+    """
     blas = ThreadpoolController().select(user_api="blas")  # looks at all loaded libraries
-    return blas, blas.select(threading_layer="openmp")
+    by_thread = blas.select(threading_layer="openmp")
+    return blas.lib_controllers, by_thread.lib_controllers, blas.select(user_api="none of these")
+
+
+def _limited(libraries: list[Any], number: int) -> list[int]:
+    """Let each library have so many threads; return how many each has had."""
+    found = [library.get_num_threads() for library in libraries]
+    for library in libraries:
+        library.set_num_threads(number)
+    return found
+
+
+def _restore(libraries: list[Any], found: list[int]) -> None:
+    for library, number in zip(libraries, found, strict=True):
+        library.set_num_threads(number)
 
 
 class _Limit:
@@ -32,19 +50,19 @@ class _Limit:
         self._lock = threading.RLock()
         self._inside = 0
         self._age = 0
-        self._found: Any = None
-        self._found_by_thread: Any = None
+        self._found: list[int] = []
+        self._found_by_thread: list[int] = []
 
     def enter(self) -> int:
         """Come in; return what to leave with."""
-        blas, by_thread = _controllers()
+        libraries, by_thread, _ = _controllers()
         with self._lock:
             if self._inside == 0:
-                self._found_by_thread = by_thread.limit(limits=None)
-                self._found = blas.limit(limits=1, user_api="blas")
+                self._found_by_thread = [library.get_num_threads() for library in by_thread]
+                self._found = _limited(libraries, 1)
                 self._let_others_set()
-            elif by_thread.lib_controllers:
-                by_thread.limit(limits=1, user_api="blas")
+            else:
+                _limited(by_thread, 1)
             self._inside += 1
             return self._age
 
@@ -55,14 +73,13 @@ class _Limit:
                 return
             self._inside -= 1
             if self._inside == 0:
-                self._restore()
-            elif _controllers()[1].lib_controllers:
-                self._found_by_thread.restore_original_limits()
+                self._lift()
+            else:
+                _restore(_controllers()[1], self._found_by_thread)
 
-    def _restore(self) -> None:
-        self._found.restore_original_limits()
+    def _lift(self) -> None:
+        _restore(_controllers()[0], self._found)
         self._let_others_set()
-        self._found = self._found_by_thread = None
 
     @staticmethod
     def _let_others_set() -> None:
@@ -72,7 +89,7 @@ class _Limit:
         leaves a block of limits, and silently ignore all others; here any of them may be
         the last one out.
         """
-        with _controllers()[0].limit(limits=None):
+        with _controllers()[2].limit(limits=None):
             pass
 
     def before_fork(self) -> None:
@@ -89,7 +106,7 @@ class _Limit:
         self._age += 1
         if self._inside:
             self._inside = 0
-            self._restore()
+            self._lift()
 
 
 _LIMIT = _Limit()
