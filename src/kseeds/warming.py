@@ -19,6 +19,7 @@ from kseeds.laws import GREEDY, PLUSPLUS
 from kseeds.lloyd.choice import Job as LloydJob
 from kseeds.lloyd.choice import build
 from kseeds.lloyd.columns import columns_by_kernels
+from kseeds.lloyd.short import Short
 from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
 from kseeds.lloyd.sums import ExactSums
 from kseeds.nearest.choice import Job
@@ -65,8 +66,8 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         `assign`, labels and `kmeans_parallel`;
         "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings", "inverted" and
         "sparse_means" for sparse data, instead of the others, and "sparse_sorting" if it is not
-        sorted; "lloyd_tree", "lloyd_bounds" and "lloyd_sums" for `kmeans`, beside those of
-        `assign`. All, if none is named.
+        sorted; "lloyd_tree", "lloyd_bounds", "lloyd_short" and "lloyd_sums" for `kmeans`, beside
+        those of `assign`. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False
@@ -155,7 +156,8 @@ def _warm_lloyd(X: np.ndarray[Any, Any], algorithm: str, workers: Workers) -> No
         columns_by_kernels(points, workers)
         sums.move_compiled(np.arange(_ROWS), none, labels)
         return
-    assigner = build(LloydJob(points, metric, workers, 24, 2), algorithm)
+    job = LloydJob(points, metric, workers, 24, 2)
+    assigner = Short(points) if algorithm == "short" else build(job, algorithm)
     assigner.adopt(labels, sums)
     assigner.assign(points[:24].copy(), sums)
     assigner.nearest(points[:24].copy())

@@ -13,7 +13,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.distances.sparse_rows import Points, is_sparse
 from kseeds.inputs import Prepared, Weights
 from kseeds.lloyd.base import Assigner
-from kseeds.lloyd.choice import Job, build
+from kseeds.lloyd.choice import Job, build, in_place_of_short
 from kseeds.lloyd.columns import columns_of
 from kseeds.lloyd.iteration import Limits, Means, iterate, prepared_again, tolerance
 from kseeds.lloyd.sparse_means import SparseMeans, SparseSums
@@ -109,7 +109,8 @@ class Fitting:
         if labels is not None:
             used.adopt(labels, sums)
         is_assigned = labels is not None
-        fit = iterate(used, sums, means, centers, self.limits, is_assigned, self._progress)
+        with in_place_of_short(self._job, assigner):
+            fit = iterate(used, sums, means, centers, self.limits, is_assigned, self._progress)
         final = prepared_again(prepared.metric, fit.centers)
         if final is not fit.centers:
             used.assign(final, sums)

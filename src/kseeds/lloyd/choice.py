@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
 from kseeds.distances.metrics import Metric
 from kseeds.distances.sparse_rows import Points, is_sparse
-from kseeds.lloyd import costs
+from kseeds.lloyd import costs, short
 from kseeds.lloyd.base import Anew, Assigner
 from kseeds.lloyd.small import Small, is_small
 from kseeds.nearest import choice as nearest
@@ -50,6 +51,8 @@ def _naive(job: Job) -> Assigner:
 
 
 def _gemm(job: Job) -> Anew:
+    if _is_short(job):
+        return short.Short(job.points)
     if is_small(job.points, job.metric, job.n_clusters):
         return Small(job.points)
     from kseeds.lloyd import by_products
@@ -107,7 +110,7 @@ def build(job: Job, algorithm: str) -> Assigner:
 
 def choose(job: Job) -> str:
     """Return the algorithm that is done first, kernels that must be compiled included."""
-    if is_sparse(job.points) or is_small(job.points, job.metric, job.n_clusters):
+    if is_sparse(job.points) or is_small(job.points, job.metric, job.n_clusters) or _is_short(job):
         return "gemm"
     plain = nearest.seconds(job.comparing, "plain")
     if plain <= compile_policy.LOADING and not compile_policy.is_loaded():
@@ -128,6 +131,19 @@ def choose(job: Job) -> str:
     if bounds < gemm and _pays("lloyd_bounds", job, plain, per_row * bounds):
         return "bounds"
     return "gemm"
+
+
+def _is_short(job: Job) -> bool:
+    """Tell whether many iterations are done in one call of a kernel that is there, or pays."""
+    comparing, k = job.comparing, job.n_clusters
+    return short.is_possible(comparing, k) and short.pays(comparing, k)
+
+
+def in_place_of_short(job: Job, assigner: Assigner) -> AbstractContextManager[None]:
+    """Have it noted what a short fit takes whose kernels are not there."""
+    if isinstance(assigner, short.Short) or not short.is_possible(job.comparing, job.n_clusters):
+        return nullcontext()
+    return compile_policy.in_place_of([short.KERNEL_SET], job.points.dtype)
 
 
 def _pays(kernel_set: str, job: Job, plain: float, compiled: float) -> bool:

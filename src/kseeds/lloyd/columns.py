@@ -88,8 +88,8 @@ def _columns_of(points: FloatArray, workers: Workers, look: Callable[..., None])
         found = np.zeros((3, abreast * d))
         look(np.ascontiguousarray(points[start:stop]).reshape(-1), origin, *found)
         parts = found.reshape(3, abreast, d)
-        for other in range(1, abreast):  # one after the other, in any version of NumPy
-            parts[1:, 0] += parts[1:, other]
+        # Sums one after the other, in any version of NumPy.
+        parts[1:, 0] = np.add.accumulate(parts[1:], axis=1)[:, -1]
         parts[0, 0] = parts[0].max(axis=0)
         return parts[:, 0]
 

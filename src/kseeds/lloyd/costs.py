@@ -21,6 +21,8 @@ RESTLESS, LASTING = 5, 0.4
 keep their lists."""
 AFTERWARDS = 8.0
 """A row, when new labels are compared with those before."""
+SHORT_STEP = 1e5
+"""An iteration of a short fit outside of kernels, whatever the number of rows."""
 CHECK = 8.0
 """A row whose bounds are looked at."""
 OPEN = 0.5
@@ -51,6 +53,17 @@ def gemm(points: FloatArray, n_clusters: int, iterations: int) -> float:
     """Return the cost of all iterations by matrix products."""
     each = costs.gemm(points, n_clusters, 1) + AFTERWARDS
     return iterations * each
+
+
+def short(points: FloatArray, n_clusters: int, iterations: int) -> float:
+    """Return the cost of all iterations in one call of a kernel."""
+    width, d = costs.width_of(points), int(points.shape[1])
+    return iterations * (3.0 + width * n_clusters * (0.15 + 0.035 * d))
+
+
+def short_plain(points: FloatArray, n_clusters: int, iterations: int) -> float:
+    """Return the same in plain NumPy, apart from `SHORT_STEP`."""
+    return iterations * (10.0 + costs.width_of(points) * n_clusters * 1.5)
 
 
 def bounds(points: FloatArray, n_clusters: int, in_ball: float) -> float:

@@ -44,7 +44,13 @@ class Fit(NamedTuple):
 
 
 class Assigning(Protocol):
-    """What the iteration needs of an `Assigner`; rows may be anywhere."""
+    """What the iteration needs of an `Assigner`; rows may be anywhere.
+
+    An assigner may also have a method ``skip_ahead(centers, sums, tol, at_most)``, which does
+    ``at_most`` iterations or fewer, all of which are followed by another one: none finds a cluster
+    empty, no row that changes, or centres that move by at most ``tol``. It returns the centres, and
+    how many iterations were done. Rows may have been assigned to these centres already.
+    """
 
     def assign(self, centers: Points, sums: Sums) -> int:
         """Find the nearest centre of every row; return how many rows have another now."""
@@ -184,10 +190,15 @@ def iterate(
         Is told of every iteration.
     """
     is_strict = within = False
+    # Whoever looks on is told of every iteration.
+    skip_ahead = getattr(assigner, "skip_ahead", None) if progress is SILENT else None
     done, centers = 0, centers.copy()  # kernels are compiled for arrays that may be written to
     while done < limits.max_iter and not (is_strict or within):
         progress.update(done, limits.max_iter, _shown(means))
         is_first = is_assigned and done == 0
+        if skip_ahead is not None and not is_first and done + 1 < limits.max_iter:
+            centers, more = skip_ahead(centers, sums, limits.tol, limits.max_iter - done - 1)
+            done += more
         is_strict = not is_first and assigner.assign(centers, sums) == 0
         moved = means.after(centers, assigner)
         done += 1

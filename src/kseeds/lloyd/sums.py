@@ -107,7 +107,10 @@ class ExactSums:
 
     @property
     def folds(self) -> Float64Array:
-        """The sums, fold by fold: (folds, clusters, columns and weight); not to be changed."""
+        """The sums, fold by fold: (folds, clusters, columns and weight).
+
+        Changed by nobody but a thread that moves rows while no other does.
+        """
         return self._sums
 
     def move(self, rows: Rows, old: Labels, new: Labels) -> None:

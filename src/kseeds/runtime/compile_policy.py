@@ -37,6 +37,7 @@ COMPILING = {
     "inverted": 1.5,
     "lazy": 2.8,
     "lloyd_bounds": 3.2,
+    "lloyd_short": 0.9,
     "lloyd_sums": 0.6,
     "lloyd_tree": 6.0,
     "projected_scan": 1.8,
