@@ -110,6 +110,21 @@ def test_an_error_inside_lifts_the_limit(free):
     assert blas_threads() == free
 
 
+def test_an_interrupt_while_the_limit_is_lifted_does_not_keep_it(free, monkeypatch):
+    restore, tries = blas._restore, []
+
+    def interrupted(libraries, found):
+        tries.append(found)
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        restore(libraries, found)
+
+    monkeypatch.setattr(blas, "_restore", interrupted)
+    with pytest.raises(KeyboardInterrupt), one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == free
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("inside", [False, True])

@@ -72,10 +72,14 @@ class _Limit:
             if age != self._age:
                 return
             self._inside -= 1
-            if self._inside == 0:
-                self._lift()
-            else:
+            if self._inside:
                 _restore(_controllers()[1], self._found_by_thread)
+                return
+            try:
+                self._lift()
+            except BaseException:
+                self._lift()  # or an interrupt at this moment would leave the limit for good
+                raise
 
     def _lift(self) -> None:
         _restore(_controllers()[0], self._found)
