@@ -82,8 +82,8 @@ def warm_lloyd() -> None:
     kseeds.warmup(*ours, *assigning, dtype="float32")
 
 
-def warm_fits() -> None:
-    """Load all kernels that a fit may use."""
+def warm_all() -> None:
+    """Load all kernels, as after the first large jobs."""
     kseeds.warmup(dtype="float32")
 
 

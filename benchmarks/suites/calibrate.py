@@ -106,7 +106,7 @@ CALIBRATIONS: dict[str, Calibration] = {
     "a row looked at": _lazy(("SCAN",), lambda *_: costs.SCAN),
     "a row as a column": _lazy(("gather",), costs.gather),
     "tree, building": Calibration(
-        ("BUILD", "NARROW_BUILD", "tree_build", "build_here", "tree"),
+        ("BUILD", "NEW_BUILD", "tree_build", "build_here", "tree"),
         lambda b: (b.update("tree", 8)[0], costs.build_here(b.points)), FEW),
     "tree, few centres": Calibration(
         ("TREE_BATCH",), lambda b: (b.update("tree", 8)[1], costs.TREE_BATCH), FEW),

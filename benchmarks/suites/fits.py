@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.charts import Table
 from benchmarks.data import Rows, caution, label
-from benchmarks.internals import warm_fits
+from benchmarks.internals import warm_all
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite, times
 from benchmarks.suites.greedy import SETS
 from benchmarks.timing import timed
@@ -37,7 +37,7 @@ def _measure(X: Rows, k: int, seeds: int) -> Result:
 
     from kseeds.sklearn import patched
 
-    warm_fits()
+    warm_all()
     ways = {"scikit-learn": nullcontext, "patched": patched}
     found: dict[str, dict[str, list[float]]] = {
         what: {name: [] for name in NAMES} for what in ("seconds", "inertia", "iterations")

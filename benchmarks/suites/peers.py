@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.charts import Table
 from benchmarks.data import Rows, caution, label
-from benchmarks.internals import lazy, one_pass
+from benchmarks.internals import lazy, one_pass, warm_all
 from benchmarks.suites.base import Cell, Cells, Lines, Result, Run, Section, Suite, times
 from benchmarks.suites.quality import after_lloyd
 from benchmarks.timing import Pace, Task, interleaved
@@ -173,7 +173,7 @@ ASSIGN_PEERS = ("faiss", "scikit-learn")
 def assign_cells(run: Run) -> Cells:
     """Compare numbers of centres."""
     for X, about in run.data_sets():
-        for m in run.counts([512], [512, 2048, 8192]):
+        for m in run.counts([512], [64, 512, 2048, 8192]):
             if m <= len(X) // 4:
                 yield Cell({**about, "m": m}, partial(_measure_assign, X, m))
 
@@ -182,6 +182,7 @@ def _measure_assign(X: Rows, m: int) -> Result:
     import faiss
     from sklearn.metrics import pairwise_distances_argmin_min
 
+    warm_all()
     centers = kmeans_plusplus(X, m, random_state=0).centers
     index = faiss.IndexFlatL2(X.shape[1])
     index.add(centers)

@@ -19,7 +19,7 @@ from tests.data import points_of
 def quick(monkeypatch):
     monkeypatch.setattr(timing, "_REST", 0.0)
     monkeypatch.setattr(greedy, "warm_greedy", lambda: None)
-    monkeypatch.setattr(fits, "warm_fits", lambda: None)
+    monkeypatch.setattr(fits, "warm_all", lambda: None)
     monkeypatch.setattr(greedy, "in_fresh_process", lambda *_: 4000)
 
 

@@ -164,6 +164,30 @@ def test_auto_takes_bounds_only_where_balls_are_small(monkeypatch):
     assert kmeans(noise, 200, random_state=0, max_iter=5).work.rows_skipped == 0
 
 
+def test_rows_whose_ball_is_beyond_their_list_count_as_compared_with_all_centres(monkeypatch):
+    """Most rows are centres, with nothing in their ball; that of the others has all."""
+    monkeypatch.setattr(choice.compile_policy, "pays", ready)
+    rng = np.random.default_rng(0)
+    centers = rng.integers(0, 2, (500, 68)).astype(np.float32)
+    far = 40.0 * rng.normal(size=(8400, 68)).astype(np.float32)
+    X = np.concatenate([np.repeat(centers, 23, axis=0), far])
+    assert kmeans(X, 500, init=centers, max_iter=3, tol=0.0).work.rows_skipped == 0
+
+
+def test_bounds_are_given_up_when_they_have_lost_some_iterations(monkeypatch):
+    monkeypatch.setattr(choice.compile_policy, "pays", ready)
+    monkeypatch.setattr(bounds.Bounds, "_judge", ready)
+    noise = np.random.default_rng(0).normal(size=(20_000, 40)).astype(np.float32)
+    found = kmeans(noise, 200, random_state=0, max_iter=12, tol=0.0)
+    assert found.algorithm == "bounds"
+    forced = kmeans(noise, 200, random_state=0, max_iter=12, tol=0.0, algorithm="bounds")
+    pairs = 200 * len(noise)
+    assert forced.work.distances > 18 * pairs
+    assert found.work.distances < 15 * pairs  # one for most iterations
+    np.testing.assert_array_equal(found.labels, forced.labels)
+    np.testing.assert_array_equal(found.centers, forced.centers)
+
+
 def test_movements_are_never_less_than_they_are():
     rng = np.random.default_rng(0)
     before = rng.normal(size=(50, 7)).astype(np.float32)

@@ -219,6 +219,6 @@ def test_the_strategy_is_chosen_where_it_pays():
     assert choose(Job(other.points, other.metric, Workers(1), 1e5)) == "vantage"
     assert choose(Job(other.points, other.metric, Workers(1), 30)) == "brute"
     assert choose(Job(few.points, few.metric, Workers(1), 8)) == "brute"
-    assert choose(Job(few.points, few.metric, Workers(1), 30)) == "gemm"
+    assert choose(Job(few.points, few.metric, Workers(1), 200)) == "gemm"
     function = prepare_points(np.zeros((9, 3)), lambda a, b: 0.0)
     assert choose(Job(function.points, function.metric, Workers(1), 1e9)) == "plain"

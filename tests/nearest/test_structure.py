@@ -41,7 +41,7 @@ def chosen(X, m):
 
 def test_trees_and_projections_are_for_data_with_structure():
     rng = np.random.default_rng(0)
-    assert chosen(rng.random((100_000, 2)), 2048) == "tree"
+    assert chosen(rng.random((100_000, 2)), 8192) == "tree"
     assert chosen(rng.normal(size=(100_000, 8)), 512) == "gemm"
     assert chosen(rng.normal(size=(20_000, 100)), 2048) == "gemm"
     low = rng.normal(size=(20_000, 20)) @ rng.normal(size=(20, 300))

@@ -39,6 +39,8 @@ _LIST_NS = 3000.0
 """A list of neighbours, apart from the distances of its centre."""
 _SAMPLE = 256
 """Rows that the use of bounds is judged by."""
+_PATIENCE = 2.0
+"""Iterations by products whose time bounds may lose before they are given up."""
 _BLOCK_ROWS, _MOST_ROWS = 16384, 65536
 """Rows of a block; with many centres more, since those of a centre are looked at together."""
 
@@ -65,7 +67,7 @@ class Bounds:
         points, metric, workers = job.points, job.metric, job.workers
         (n, d), dtype, k = points.shape, points.dtype, n_clusters
         self._job, self._updater, self._is_useful = job, NearestUpdater(job), True
-        self._is_forced = is_forced
+        self._is_forced, self._lost = is_forced, 0.0
         self.counts, self.skipped = Counts(0, 0, 0), 0
         self._points, self._metric, self._workers = points, metric, workers
         labels = np.full(n, -1, dtype=np.int32)
@@ -141,14 +143,27 @@ class Bounds:
         table *= -2.0
         table += norms
         table += norms[labels][:, None]
-        in_ball = float((table < 4.0 * np.square(upper)[:, None]).sum(axis=1).mean())
-        each = self._seconds(self._updater.strategy) * 1e9 / len(self._points)
-        each *= self._workers.n_threads / self._job.batches
-        return costs.bounds(self._points, len(centers), in_ball) < each
+        in_ball = (table < 4.0 * np.square(upper)[:, None]).sum(axis=1)
+        listed = self._lists.numbers.shape[0] // len(centers) * LANES
+        # Where a list ends within the ball, others are tried, and then all centres.
+        in_ball[in_ball > listed] = kernels.TRIES * listed + len(centers)
+        return costs.bounds(self._points, len(centers), float(in_ball.mean())) < self._each()
 
-    def _seconds(self, strategy: str) -> float:
-        """Return what the strategy takes for all iterations."""
-        return min(seconds(self._job, one) for one in {strategy, "gemm"})
+    def _each(self) -> float:
+        """Return what comparing a row with all centres costs."""
+        strategies = {self._updater.strategy, "gemm"}
+        all_rows = min(seconds(self._job, one) for one in strategies) / self._job.batches
+        return 1e9 * all_rows * self._workers.n_threads / len(self._points)
+
+    def _pay(self, n_clusters: int, left: int, computed: int) -> bool:
+        """Tell whether bounds may go on, after an iteration that left so many rows open.
+
+        What they have lost, as counted, is kept; what they gain makes up for it.
+        """
+        n, each = len(self._points), self._each()
+        took = costs.bounds_of(self._points, n_clusters, left / n, computed / n)
+        self._lost = max(0.0, self._lost + took - each)
+        return self._lost <= _PATIENCE * each
 
     def _list(self, centers: FloatArray) -> None:
         """Make the lists of neighbours."""
@@ -184,8 +199,9 @@ class Bounds:
                 return space.changed[:changed].copy(), space.former[:changed].copy(), left, computed
 
         done = self._workers.over_blocks(task, len(self._points), self._block_rows)
-        self.skipped += len(self._points) - sum(part[2] for part in done)
-        computed = sum(part[3] for part in done)
+        left, computed = sum(part[2] for part in done), sum(part[3] for part in done)
+        self.skipped += len(self._points) - left
+        self._is_useful = self._is_forced or self._pay(len(centers), left, computed)
         self.counts = Counts.total([self.counts, (computed, 0, computed)])
         return np.concatenate([part[0] for part in done]), np.concatenate(
             [part[1] for part in done]

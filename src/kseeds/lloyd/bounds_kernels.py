@@ -29,7 +29,7 @@ _keep_two_nearest = keep_two_nearest()
 
 _TOGETHER = 12
 """Rows of a centre from which on they are compared side by side."""
-_TRIES = 3
+TRIES = 3
 """Lists looked through for a row before it is compared with all centres."""
 
 
@@ -175,7 +175,7 @@ def _search_lists(
     one = rows.upper.dtype.type
     computed, a = 0, near
     upper = _upper(best, slack)
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         own = upper
         for g in range(groups + 1):
             beyond = lists.reach[a, g] - own

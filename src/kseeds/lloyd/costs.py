@@ -67,12 +67,16 @@ def short_plain(points: FloatArray, n_clusters: int, iterations: int) -> float:
 
 
 def bounds(points: FloatArray, n_clusters: int, in_ball: float) -> float:
-    """Return the cost of an iteration with bounds, if so many centres are near that of a row.
+    """Return the cost of an iteration with bounds, if so many centres are near that of a row."""
+    return bounds_of(points, n_clusters, OPEN, OPEN * (4.0 + 1.5 * in_ball))
+
+
+def bounds_of(points: FloatArray, n_clusters: int, open_: float, pairs: float) -> float:
+    """Return the cost of one that leaves a share of the rows open, and compares so many pairs.
 
     Rows that are left open are laid out as columns and compared with those in the ball, and the
     lists of neighbours are made of the distances of all pairs of centres.
     """
     d, width = int(points.shape[1]), costs.width_of(points)
-    pairs = 4.0 + 1.5 * in_ball
     lists = n_clusters * (3000.0 + n_clusters * (5.0 + 0.035 * d)) / len(points)
-    return CHECK + OPEN * width * (20.0 + 0.8 * d + pairs * (0.2 + 0.04 * d)) + width * lists
+    return CHECK + width * (open_ * (20.0 + 0.8 * d) + pairs * (0.2 + 0.04 * d) + lists)

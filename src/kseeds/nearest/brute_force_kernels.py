@@ -70,7 +70,7 @@ def compare_tile(rows: Rows, centers: Any, first: int, known: int, size: int, ti
     sums, squared, labels = tile.sums, tile.squared, tile.labels
     oldest, pairs = known, 0
     for c in range(size):
-        i = tile.rows[c]
+        i = np.uint64(tile.rows[c])  # signed numbers would be checked for being negative
         compared = rows.n_compared[i]
         pairs += known - compared
         oldest = min(oldest, compared)
@@ -82,7 +82,7 @@ def compare_tile(rows: Rows, centers: Any, first: int, known: int, size: int, ti
         if squares(centers, s - first, columns, 0, squared, sums):
             _keep_nearer(sums, s, squared, labels)
     for c in range(size):
-        i = tile.rows[c]
+        i = np.uint64(tile.rows[c])
         rows.squared[i], rows.labels[i], rows.n_compared[i] = squared[c], labels[c], known
     return pairs
 

@@ -2,7 +2,7 @@
 
 Only ratios matter: they choose a strategy, and decide when lazy k-means++ refreshes its bounds.
 They are constants and not measured at run time, so that the same random state gives the same seeds;
-`tree` alone depends on the machine, and no seed on it.
+`tree` and `gemm` alone depend on the machine, and no seed on them.
 ``python -m benchmarks run calibrate`` sets every one of them beside what it measures.
 
 Costs are per row, or per (row, centre) pair, of points of some shape, precision and metric.
@@ -31,8 +31,8 @@ LEAF_ROWS = 192
 """Rows of a leaf of such a tree, about."""
 BUILD = 35.0
 """A row, when a tree over the points is built, and one coordinate more for each dimension."""
-NARROW_BUILD = 1.5
-"""How much more building a tree takes, compared with products, where registers are narrow."""
+NEW_BUILD = 2.0 if registers.ARE_WIDE else 1.5
+"""How much more building a tree takes, compared with products, in memory that is new to a call."""
 COMPONENTS = 40_000.0
 """A dimension, when principal components are looked for, whatever the number of rows."""
 PROBE = 2e6
@@ -120,7 +120,7 @@ def tree(points: FloatArray, expected: float, batches: int, dimension: float) ->
 
 def build_here(points: FloatArray) -> float:
     """Return `tree_build` on this machine: for choices that no result shows."""
-    return tree_build(points) * (1.0 if registers.ARE_WIDE else NARROW_BUILD)
+    return NEW_BUILD * tree_build(points)
 
 
 def leaf_centers(points: FloatArray, count: float, dimension: float) -> float:
@@ -203,10 +203,19 @@ def projected_scan(
 
 
 def gemm(points: FloatArray, expected: float, batches: int) -> float:
-    """Return the cost of matrix products for all centres expected."""
+    """Return the cost of matrix products for all centres expected, on this machine.
+
+    Compared with a tree, wide registers do pairs of few columns faster, and what is done once a row
+    more slowly.
+    """
     d = _columns(points)
-    beside = 5.0 + 0.8 * d if d < LANES else 9.0 + 0.5 * d
-    return width_of(points) * (expected * (0.045 + 0.02 * d) + batches * beside)
+    if d >= LANES:
+        pair_, beside = 0.045 + 0.02 * d, 9.0 + 0.5 * d
+    elif registers.ARE_WIDE:
+        pair_, beside = 0.01 + 0.0148 * d, 16.0 + 1.45 * d
+    else:
+        pair_, beside = 0.045 + 0.02 * d, 5.0 + 0.8 * d
+    return width_of(points) * (expected * pair_ + batches * beside)
 
 
 def greedy_naive(points: FloatArray, trials: int) -> float:

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.methods.greedy.rule import winner
-from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.squares import sum_of_squares
 
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 
 _MOST = 1 << 17
-"""Differences of coordinates per step, up to which this is the fastest."""
+"""Differences of coordinates per step, up to which this is the fastest. OpenBLAS uses no second
+thread for a product of so few (its threshold is twice that), so it needs no limit."""
 _ORDINARY = (1e-20, 1e20)
 """Between these, squares and products neither overflow nor underflow, in float32 either."""
 _CANCELLED = 1e-6
@@ -54,8 +54,7 @@ def draw(
     else:
         indices = _rows_at(uniforms[0, :1], weights).tolist()
     squared = rows.squared(np.array(indices))[0]
-    with one_blas_thread():
-        return _further(rows, squared, weights, uniforms, indices)
+    return _further(rows, squared, weights, uniforms, indices)
 
 
 def _further(

@@ -57,7 +57,7 @@ class Compiled:
             words = kernels.Words(values, factors, lanes, prints)
             kernels.first_pass(state.rows, masses, state.centers.rows, family, words, start, stop)
 
-        cost = points.size * 0.2
+        cost = 3.0 * len(points) + 0.15 * points.size
         self._workers.over_blocks(task, len(points), self._block_rows(state, cost))
         sum_inner(state.sums)
         state.fingerprint = prints

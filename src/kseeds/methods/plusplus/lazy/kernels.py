@@ -264,15 +264,15 @@ def partial_refresh(
             mass = np.float64(rows.squared[i])
             if weights.shape[0]:
                 mass *= weights[i]
-            if mass < threshold or mass <= 0.0 or rows.n_compared[i] >= known:
-                continue
+            is_chosen = (mass >= threshold) & (mass > 0.0) & (rows.n_compared[i] < known)
             if family is None:
+                # No branch: which rows have much mass is anyone's guess.
                 tile.rows[size] = i
-                size += 1
+                size += is_chosen
                 if size == COLUMNS:
                     pairs += compare_tile(rows, centers, 0, known, size, tile)
                     size = 0
-            else:
+            elif is_chosen:
                 pairs += compare_row(rows, i, centers, 0, known, family)
     if family is None:  # noqa: SIM102  by itself, or Numba would compile it for all families
         if size > 0:

@@ -76,7 +76,7 @@ class State:
 
     @classmethod
     def start(cls, problem: Problem, batch: int) -> State:
-        """Return the state in which no row was compared with any centre."""
+        """Return the state before the first pass, which fills in what is known of the rows."""
         points, n, dtype = problem.points, len(problem.points), problem.points.dtype
         wanted = len(problem.initial) + problem.n_clusters
         centers = _room_for(wanted, problem)
@@ -85,7 +85,7 @@ class State:
             rows=Rows(
                 points,
                 np.empty(n, dtype=dtype),
-                np.full(n, -1, dtype=np.int32),
+                np.empty(n, dtype=np.int32),
                 np.zeros(n, dtype=np.int32),
             ),
             weights=np.empty(0) if problem.weights is None else problem.weights,
