@@ -113,7 +113,8 @@ CALIBRATIONS: dict[str, Calibration] = {
     "tree, a centre": Calibration(
         ("tree_pair",), lambda b: (_slope(b, "tree"), costs.tree_pair(b.points)), FEW),
     "tree, a pair in a leaf": Calibration(
-        ("leaf_pair", "LEAF_ROWS"), lambda b: (_leaf_pair(b), costs.leaf_pair(b.points)), FEW),
+        ("leaf_pair", "LEAF_ROWS", "IN_LEAF"),
+        lambda b: (_leaf_pair(b), costs.leaf_pair(b.points)), FEW),
     "brute force, a centre": Calibration(
         ("pair", "width_of"), lambda b: (_slope(b, "brute"), costs.pair(*b.rows)), FEW),
     "brute force, a centre, manhattan": Calibration(

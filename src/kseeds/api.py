@@ -266,12 +266,14 @@ def seed(
     options: dict[str, Any],
     parameters: tuple[Any, ...],
     depth: int = 0,
+    keeps_bounds: bool = True,
     **arguments: Any,
 ) -> Seeding:
     """Draw rows from a law, and wrap them.
 
     ``depth`` counts the calls between a public function and this one, beyond the first: warnings
-    point to whoever called the former.
+    point to whoever called the former. Without ``keeps_bounds``, what a method knows of some
+    distances only is let go: labels then take a little longer, and nothing a row is held for them.
     """
     started = time.perf_counter()
 
@@ -281,6 +283,9 @@ def seed(
     problem, prepared, weights, drawn, indices = draw_rows(
         law, X, n_clusters, algorithm, options, parameters, warn, **arguments
     )
+    is_complete = drawn.nearest is not None and drawn.nearest.oldest == len(indices)
+    if not (is_complete or keeps_bounds):
+        drawn.nearest = None
     before = drawn.fingerprint
     if before is None or not np.may_share_memory(problem.points, prepared.values):
         before = _fingerprint(problem, prepared)
@@ -292,7 +297,7 @@ def seed(
         seconds=time.perf_counter() - started,
         finish=lambda: _finish(problem, prepared, drawn, indices, weights, before),
         origin=None if len(problem.initial) else Origin(prepared.metric.given, before, indices),
-        is_complete=drawn.nearest is not None and drawn.nearest.oldest == len(indices),
+        is_complete=is_complete,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -275,6 +276,22 @@ def test_more_starts_are_never_worse_and_can_be_repeated():
     same(runs[2], kmeans(X, 12, n_init=8, random_state=4, init="random"))
     for state in (np.random.SeedSequence(4), np.random.default_rng(4), np.random.RandomState(4)):
         assert kmeans(X, 12, n_init=3, random_state=state).inertia > 0.0
+
+
+@pytest.mark.parametrize(("algorithm", "d"), [("tree", 4), ("bounds", 16), ("gemm", 4)])
+def test_memory_beyond_the_input_is_sixty_four_bytes_a_row(algorithm, d):
+    """Bounds of the seeding are let go, and lists of the tree are short enough."""
+    rng = np.random.default_rng(0)
+    spots = 30.0 * rng.normal(size=(50, d))
+    X = (spots[rng.integers(0, 50, 300_000)] + rng.normal(size=(300_000, d))).astype(np.float32)
+    kmeans(X[:5000], 50, random_state=0, algorithm=algorithm, max_iter=8)  # imports
+    tracemalloc.start()
+    try:
+        kmeans(X, 50, random_state=0, n_threads=2, algorithm=algorithm, max_iter=8, tol=0.0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 * len(X) + 2**20  # workspaces do not grow with the rows
 
 
 def test_spherical_k_means_has_unit_centres_and_ignores_lengths():

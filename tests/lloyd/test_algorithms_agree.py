@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kseeds import FewerDistinctPointsWarning, kmeans
+from kseeds import FewerDistinctPointsWarning, kmeans, kmeans_plusplus
 from kseeds.inputs import prepare_points
 from kseeds.lloyd import base, bounds, bounds_kernels, choice, costs
 from kseeds.lloyd.choice import ALGORITHMS, Job, build
@@ -15,6 +15,9 @@ from kseeds.lloyd.columns import columns_of
 from kseeds.lloyd.iteration import Means
 from kseeds.lloyd.naive import Naive
 from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest import choice as nearest_choice
+from kseeds.nearest import update
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime.threads import Workers
 from tests.data import ODDITIES, points_of
 
@@ -169,7 +172,7 @@ def test_rows_whose_ball_is_beyond_their_list_count_as_compared_with_all_centres
     monkeypatch.setattr(choice.compile_policy, "pays", ready)
     rng = np.random.default_rng(0)
     centers = rng.integers(0, 2, (500, 68)).astype(np.float32)
-    far = 40.0 * rng.normal(size=(8400, 68)).astype(np.float32)
+    far = 40.0 * rng.normal(size=(16_000, 68)).astype(np.float32)
     X = np.concatenate([np.repeat(centers, 23, axis=0), far])
     assert kmeans(X, 500, init=centers, max_iter=3, tol=0.0).work.rows_skipped == 0
 
@@ -186,6 +189,42 @@ def test_bounds_are_given_up_when_they_have_lost_some_iterations(monkeypatch):
     assert found.work.distances < 15 * pairs  # one for most iterations
     np.testing.assert_array_equal(found.labels, forced.labels)
     np.testing.assert_array_equal(found.centers, forced.centers)
+
+
+def test_bounds_that_pay_are_kept():
+    """Shares of rows left open, and pairs, of covtype with K = 100: bounds take two thirds."""
+    X = np.random.default_rng(0).random((5000, 54)).astype(np.float32)
+    prepared = prepare_points(X, "euclidean")
+    with Workers(1) as workers:
+        job = nearest_choice.Job(prepared.points, prepared.metric, workers, 1500, 15)
+        assigner = bounds.Bounds(job, 100, is_forced=False)
+        for left, pairs in ((0.99, 18.2), (0.83, 12.9), (0.79, 10.7), (0.74, 10.0)) * 2:
+            assert assigner._pay(100, int(left * len(X)), int(pairs * len(X)))
+        assert not all(assigner._pay(100, len(X), 150 * len(X)) for _ in range(3))
+
+
+def test_the_first_comparison_of_a_fit_by_bounds_builds_nothing_for_later_ones(monkeypatch):
+    """A tree over projections may pay in many iterations; bounds need one comparison only."""
+    monkeypatch.setattr(
+        update, "choose", lambda job: "gemm" if job.batches == 1 else "projected_tree"
+    )
+    built, build_one = [], NearestUpdater.built
+    monkeypatch.setattr(
+        NearestUpdater, "built", lambda self, name: built.append(name) or build_one(self, name)
+    )
+    monkeypatch.setattr(bounds.Bounds, "_judge", ready)
+    X = spots_of(20_000, 40, 200)
+    seeds = kmeans_plusplus(X, 200, random_state=0).centers
+    with Workers(1) as workers:
+        side = Side(X, None, 200, "naive", "euclidean", workers)
+        job = nearest_choice.Job(
+            side.points, prepare_points(X, "euclidean").metric, workers, 4000, 20
+        )
+        assigner = bounds.Bounds(job, 200, is_forced=False)
+        for turn in range(3):
+            assigner.assign(seeds + np.float32(0.001 * turn), side.sums)
+    assert assigner.skipped > 0
+    assert built == ["gemm"]
 
 
 def test_movements_are_never_less_than_they_are():

@@ -188,7 +188,7 @@ def _seeds(
 ) -> Seeding:
     law, parameters = _STARTS[start]
     return seed(
-        law, rows, k, "auto", {}, parameters, 2,
+        law, rows, k, "auto", {}, parameters, 2, keeps_bounds=False,
         sample_weight=weights.exact, metric=prepared.metric.given, initial_centers=None,
         random_state=state, n_threads=threads, progress=progress is True,
     )  # fmt: skip

@@ -114,15 +114,19 @@ class Fitting:
         final = prepared_again(prepared.metric, fit.centers)
         if final is not fit.centers:
             used.assign(final, sums)
-        nearest = used.nearest(final).copy()
+        nearest = used.nearest(final)
+        if is_assigned:
+            nearest = nearest.copy()  # its labels may still be those of a seeding
         self.work.distances += assigner.counts.distances
         self.work.tree_nodes += assigner.counts.nodes
         self.work.rows_skipped += assigner.skipped
         self.work.rounds += fit.n_iter
+        name = assigner.name
+        del assigner, used, sums, means  # room for what follows
         found_centers = self._in_units(fit.centers)
         exact = final if prepared.metric.is_embedded else found_centers
         found = in_user_units(nearest, exact, prepared, self._weights, self._workers)
-        return Run(found_centers, *found, fit.n_iter, fit.converged, assigner.name)
+        return Run(found_centers, *found, fit.n_iter, fit.converged, name)
 
     def _clusters(self) -> tuple[ExactSums | SparseSums, Means | SparseMeans]:
         """Return clusters that no row is in yet, and what makes centres of them."""

@@ -116,12 +116,14 @@ class Bounds:
         self._before = centers
         if is_first and not self._is_forced:
             self._is_useful = self._judge(centers)
+        if is_first and self._is_useful:
+            self._updater.let_go()  # most fits need it no more
         return len(changed)
 
     def _compare(self, centers: FloatArray) -> tuple[Numbers, Labels]:
         """Compare all rows with all centres; return those that changed, and what they had."""
         nearest, rows = Nearest.empty(self._points), self._rows
-        counts = self._updater.update(nearest, centers, 0)
+        counts = self._updater_for(len(centers)).update(nearest, centers, 0)
         self.counts = Counts.total([self.counts, counts])
         changed = np.flatnonzero(nearest.labels != rows.labels)
         former = rows.labels[changed]
@@ -131,6 +133,14 @@ class Bounds:
         rows.upper[:] += self._slack.length
         rows.lower[:] = 0.0
         return changed, former
+
+    def _updater_for(self, n_centers: int) -> NearestUpdater:
+        """Return what compares all rows: most fits do that once, so little is built for it."""
+        if self._before is None:
+            once = NearestUpdater(self._job.one_batch(n_centers))
+            if once.strategy != self._updater.strategy:
+                return once
+        return self._updater
 
     def _judge(self, centers: FloatArray) -> bool:
         """Tell whether bounds will take less time than comparing all rows with all centres."""

@@ -79,4 +79,4 @@ def bounds_of(points: FloatArray, n_clusters: int, open_: float, pairs: float) -
     """
     d, width = int(points.shape[1]), costs.width_of(points)
     lists = n_clusters * (3000.0 + n_clusters * (5.0 + 0.035 * d)) / len(points)
-    return CHECK + width * (open_ * (20.0 + 0.8 * d) + pairs * (0.2 + 0.04 * d) + lists)
+    return CHECK + width * (open_ * (9.0 + 0.35 * d) + pairs * (0.17 + 0.034 * d) + lists)

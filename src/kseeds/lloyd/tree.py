@@ -29,7 +29,8 @@ _TASK_NS = 4e8
 _LEAVES = 512
 """Leaves whose labels are written at a time."""
 _BYTES = 54
-"""What rows, their order and labels, and lists may take for a row."""
+"""What the rows, their order and labels, and lists may take for a row. Where a fit ends, labels and
+distances take 8 more."""
 _LONGEST, _SHORTEST = 256, 32
 """Centres that a leaf lists at most, if there is room for as many, and if there is not."""
 _FAST = 512
@@ -84,7 +85,8 @@ class TreeAssigner:
         forest, d, size = self._forest, self._points.shape[1], self._points.itemsize
         leaves, tiles = len(forest.counts), len(self._owned.owners)
         places = len(forest.order)
-        room = (_BYTES * len(self._points) - places * d * size) / (tiles * size + 4 * leaves)
+        taken = places * (d * size + forest.order.itemsize + self._owned.labels.itemsize)
+        room = (_BYTES * len(self._points) - taken) / (tiles * size + 4 * leaves)
         longest = min(n_clusters, _LONGEST, max(_SHORTEST, int(room)))
         return kernels.Kept(
             np.zeros(leaves, dtype=np.int32), np.empty((leaves, longest), dtype=np.int32),

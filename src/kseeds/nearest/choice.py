@@ -63,6 +63,14 @@ class Job:
         """The strategy that is fastest once its kernels are compiled."""
         return fastest(self)
 
+    def one_batch(self, n_centers: int) -> Job:
+        """Return the job of one batch, with what was found out about the rows."""
+        job = Job(self.points, self.metric, self.workers, n_centers)
+        for known in ("sample", "dimension", "components"):
+            if known in self.__dict__:
+                job.__dict__[known] = self.__dict__[known]
+        return job
+
     @property
     def _columns(self) -> int:
         return int(self.points.shape[1])

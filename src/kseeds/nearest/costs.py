@@ -33,6 +33,8 @@ BUILD = 35.0
 """A row, when a tree over the points is built, and one coordinate more for each dimension."""
 NEW_BUILD = 2.0 if registers.ARE_WIDE else 1.5
 """How much more building a tree takes, compared with products, in memory that is new to a call."""
+IN_LEAF = 0.5 if registers.ARE_WIDE else 1.0
+"""What wide registers leave of the cost of pairs in leaves, compared with products."""
 COMPONENTS = 40_000.0
 """A dimension, when principal components are looked for, whatever the number of rows."""
 PROBE = 2e6
@@ -115,7 +117,7 @@ def plain(points: FloatArray, metric: Metric, expected: float, batches: int) -> 
 def tree(points: FloatArray, expected: float, batches: int, dimension: float) -> float:
     """Return the cost of a tree over the points, built and used for all centres expected."""
     pairs = min(expected, leaf_centers(points, expected, dimension))
-    return build_here(points) + batches * TREE_BATCH + pairs * leaf_pair(points)
+    return build_here(points) + batches * TREE_BATCH + IN_LEAF * pairs * leaf_pair(points)
 
 
 def build_here(points: FloatArray) -> float:

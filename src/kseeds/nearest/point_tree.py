@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,9 @@ class PointTree:
         if self._projection is not None:
             points, self._radius = self._projection.of(points, workers)
             points = read_only(points)
-        self._trees = trees_over(points, workers)
+        parts = in_parts(points, workers)
+        del points  # projections are not needed any more
+        self._trees = trees_over(parts, workers)
 
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""
@@ -109,9 +111,17 @@ class PointTree:
         return counts
 
 
-def trees_over(points: FloatArray, workers: Workers) -> list[kernels.Tree]:
-    """Return trees over equal parts of the points, each built by a task."""
-    order, placed, ends = _in_parts(points, workers)
+class Parts(NamedTuple):
+    """The numbers of the rows part by part, the rows themselves, and where parts begin and end."""
+
+    order: npt.NDArray[np.uint32]
+    placed: FloatArray
+    ends: npt.NDArray[np.int64]
+
+
+def trees_over(parts: Parts, workers: Workers) -> list[kernels.Tree]:
+    """Return trees over parts of the points, each built by a task."""
+    order, placed, ends = parts
 
     def build(start: int, stop: int) -> kernels.Tree:
         low, high = ends[start], ends[stop]
@@ -184,16 +194,14 @@ def _splits(
     return sides, cuts
 
 
-def _in_parts(
-    points: FloatArray, workers: Workers
-) -> tuple[npt.NDArray[np.uint32], FloatArray, npt.NDArray[np.int64]]:
-    """Return the numbers of the rows part by part, the rows, and where parts begin and end."""
+def in_parts(points: FloatArray, workers: Workers) -> Parts:
+    """Return the rows in equal parts, near ones in the same."""
     order, placed = np.empty(len(points), dtype=np.uint32), np.empty_like(points)
 
     def place(part_of: Any, block: tuple[int, int], next_places: Any) -> None:
         building.place_rows(points, part_of, *block, next_places, order, placed)
 
-    return order, placed, share_out(points, workers, place)
+    return Parts(order, placed, share_out(points, workers, place))
 
 
 def share_out(

@@ -87,6 +87,10 @@ class NearestUpdater:
             self._strategies[strategy] = BUILDERS[strategy](self._job)
         return self._strategies[strategy]
 
+    def let_go(self) -> None:
+        """Free what was built; it is built again if it is needed again."""
+        self._strategies.clear()
+
     def _strategy_for(self, n_centers: int) -> str:
         """Return what needs no structure for a batch that is not worth more."""
         if self._is_forced or self.strategy not in costs.BATCH_PAYS:

@@ -49,8 +49,9 @@ _PER_ROW, _AT_LEAST = 4, 1 << 18
 _FILLED = 0.8
 """Share of them that a pool is expected to need."""
 _MOST_COLUMNS = 256
-_FEWEST, _MOST = 1024, 8192
-"""Rows of a block."""
+_FEWEST, _FEW, _MOST = 1024, 2048, 8192
+"""Rows of a block; large ones are for very many rows only, as a thread has room for all rows of a
+block in all lists."""
 _MANY_ENTRIES = 100_000
 """Entries looked at in a step from which on threads pay, of rows of few columns."""
 _AT_A_TIME = 10_000_000
@@ -75,7 +76,7 @@ class PoolRows:
         weights = np.empty(0) if problem.weights is None else problem.weights
         self._masses = Masses(self.nearest.squared, weights, sum_tree.new_sums(n))
         self._mean = center_of(points).astype(dtype)
-        size = min(_MOST, max(_FEWEST, -(-n // (8 * BLOCK)) * BLOCK))
+        size = -(-max(_FEWEST, min(_FEW, n // 8), min(_MOST, n // 128)) // BLOCK) * BLOCK
         eps = float(np.finfo(dtype).eps)
         self._rows = lists.Rows(
             points, self.nearest.squared, self.nearest.labels, weights, np.empty(n, dtype=dtype),

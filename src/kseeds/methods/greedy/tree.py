@@ -16,7 +16,7 @@ from kseeds.methods.greedy.proposal_kernels import candidates_of_step
 from kseeds.methods.greedy.proposals import Proposals
 from kseeds.methods.greedy.rule import TIE, winner
 from kseeds.nearest.forest import one_after_the_other
-from kseeds.nearest.point_tree import trees_over
+from kseeds.nearest.point_tree import in_parts, trees_over
 from kseeds.nearest.projection import Components, Projection, rounding_of
 from kseeds.nearest.state import Nearest
 from kseeds.runtime.aligned import Reused, read_only
@@ -62,9 +62,10 @@ class TreeRows:
             placed = read_only(placed)
             absolute = rounding_of(dtype) * 2.0 * radius
             self._projection = components.mean, np.ascontiguousarray(components.directions)
-        trees = trees_over(placed, workers)
-        d = placed.shape[1]
+        d, shared_out = placed.shape[1], in_parts(placed, workers)
         del placed
+        trees = trees_over(shared_out, workers)
+        del shared_out
         self._forest = one_after_the_other(trees)
         self.nearest = Nearest.empty(points)  # after what takes the most memory
         weights = np.empty(0) if problem.weights is None else problem.weights

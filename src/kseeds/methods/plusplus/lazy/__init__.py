@@ -13,8 +13,6 @@ This file decides *when* to do what; two sets of kernels, `plain` (NumPy, no com
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from kseeds.distances.underflow import least_mass
@@ -72,12 +70,12 @@ def draw(
             raise UncheckedValuesError
         _run(problem, purpose, state, tier, Forecaster(problem, refresh))
     found = state.known - len(problem.initial)
-    work = replace(state.work, rounds=found, acceptances=found)
+    state.work.rounds = state.work.acceptances = found
     problem.progress.update(problem.n_clusters, problem.n_clusters, "seeds")
     rows, nearest = state.rows, None
     if state.refreshed:
         nearest = Nearest(rows.squared, rows.labels, state.known, rows.n_compared)
-    return Draw(state.centers.indices[:found].copy(), work, nearest, state.fingerprint)
+    return Draw(state.centers.indices[:found].copy(), state.work, nearest, state.fingerprint)
 
 
 def _batch_for(problem: Problem) -> int:
@@ -88,7 +86,7 @@ def _batch_for(problem: Problem) -> int:
     """
     if len(problem.points) < _MANY:
         return 8
-    return int(np.clip(problem.n_clusters // 64, 64, 1024))
+    return min(max(problem.n_clusters // 64, 64), 1024)
 
 
 def _first_centers(problem: Problem, purpose: Purpose, state: State, tier: Kernels) -> None:

@@ -17,7 +17,7 @@ from kseeds.methods.plusplus.lazy.sparse_seeds import SeedRows
 from kseeds.nearest.state import Rows
 from kseeds.results import Work
 from kseeds.runtime.aligned import aligned
-from kseeds.runtime.block_sizes import COLUMNS, place_of
+from kseeds.runtime.block_sizes import COLUMNS, column_order
 from kseeds.sampling.sum_tree import Masses, new_sums
 
 
@@ -26,8 +26,8 @@ class Centers(NamedTuple):
 
     Sparse ones are `kseeds.methods.plusplus.lazy.sparse_seeds.SeedRows`, and have no columns.
 
-    Columns stand in groups of 64, one group below the other, coordinates at their `place_of`; those
-    not found yet are infinite. ``indices`` has no entry for initial centres.
+    Columns stand in groups of 64, one group below the other, in the `column_order` of coordinates;
+    those not found yet are infinite. ``indices`` has no entry for initial centres.
     """
 
     rows: Any
@@ -142,8 +142,7 @@ class State:
         self.centers.rows[self.known] = point
         group, column = divmod(self.known, COLUMNS)
         d = len(point)
-        places = [place_of(j, d) for j in range(d)]
-        self.centers.columns[group * d : (group + 1) * d, column][places] = point
+        self.centers.columns[group * d : (group + 1) * d, column] = point[column_order(d)]
         self.known += 1
 
     def note_proposals(self, settled: int, pairs: int, spent: float) -> None:
