@@ -45,12 +45,11 @@ def _leaf_pair(bench: Bench) -> float:
     return (many - few) / max(1024 * of_many - 128 * of_few, 1e-9)
 
 
-def _pays(bench: Bench, strategy: str, known: float, building: bool = False) -> Pair:
+def _pays(bench: Bench, strategy: str, known: float) -> Pair:
     """Measure from how many nanoseconds of brute force a row on a strategy is faster."""
     for m in BATCHES:
-        build, update, _ = bench.update(strategy, m)
-        brute = bench.update("brute", m)[1]
-        if update + building * build < brute:
+        update, brute = bench.update(strategy, m)[1], bench.update("brute", m)[1]
+        if update < brute:
             return brute, known
     return None, known
 
@@ -83,7 +82,7 @@ FEW, MANY = (1, 8), (17, 10_000)
 WHERE = {
     "tree": (FEW, "euclidean"), "projected_tree": (MANY, "euclidean"),
     "projected_scan": (MANY, "euclidean"),
-    "gemm": (MANY, "euclidean"), "vantage": ((1, 10_000), "manhattan"),
+    "quantized": (MANY, "euclidean"), "vantage": ((1, 10_000), "manhattan"),
 }  # fmt: skip
 """Columns and metric for which a strategy is there."""
 
@@ -123,12 +122,13 @@ CALIBRATIONS: dict[str, Calibration] = {
         ("PLAIN_OTHER", "plain"),
         lambda b: (b.update("plain", 512)[1], costs.plain(*b.rows, 512, 1)), metric=metric)
         for metric in ("euclidean", "manhattan")},
-    "pruned by a projected tree": Calibration(
-        ("PRUNED",), lambda b: (b.update("projected_tree", 512)[1],
-                                costs.PRUNED["projected_tree"] * 512 * costs.pair(*b.rows)), MANY),
+    "projected tree, 512 centres": Calibration(
+        ("projected_tree",),
+        lambda b: (sum(b.update("projected_tree", 512)[:2]), costs.projected_tree(
+            b.points, 512, 1, b.dimension(), b.left_open(7))), MANY),
     "pruned by a vantage-point tree": Calibration(
         ("PRUNED",), lambda b: (b.update("vantage", 512)[1],
-                                costs.PRUNED["vantage"] * 512 * costs.pair(*b.rows)),
+                                costs.PRUNED * 512 * costs.pair(*b.rows)),
         metric="manhattan"),
     **{f"brute force, {m} centres": Calibration(
         ("STOPPED", "HUNDREDS", "FEW_COLUMNS", "stopped"),
@@ -141,14 +141,14 @@ CALIBRATIONS: dict[str, Calibration] = {
     "gemm, 512 centres": Calibration(
         ("gemm",),
         lambda b: (sum(b.update("gemm", 512)[:2]), costs.gemm(b.points, 512, 1)), MANY),
+    "products of bytes, 512 centres": Calibration(
+        ("quantized", "products"),
+        lambda b: (sum(b.update("quantized", 512)[:2]), costs.quantized(b.points, 512, 1)), MANY),
     "principal components": Calibration(
         ("COMPONENTS", "components"),
         lambda b: (b.components(), costs.components(b.points)), MANY),
     **_each("BATCH_PAYS", costs.BATCH_PAYS, _pays, "pays"),
     **_each("USELESS", costs.USELESS, _given_up, "is given up"),
-    "projected tree pays, building included": Calibration(
-        ("PROJECTED_TREE_PAYS",),
-        lambda b: _pays(b, "projected_tree", costs.PROJECTED_TREE_PAYS, building=True), MANY),
     "variance a projected tree may leave out": Calibration(
         ("PROJECTED_TREE_LEAVES", "PROJECTED_TREE_ENOUGH"),
         lambda b: _explains(b, "projected_tree", costs.PROJECTED_TREE_LEAVES), MANY),

@@ -222,8 +222,8 @@ def kmeans_parallel(
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
         tree without a radius). Of ``algorithm="fast"``: ``strategy`` ("plain", "brute",
-        "tree", "projected_tree", "projected_scan", "gemm" or "vantage"), how rows are compared with
-        candidates.
+        "tree", "projected_tree", "projected_scan", "gemm", "quantized" or "vantage"), how rows
+        are compared with candidates.
 
     Returns
     -------

@@ -110,7 +110,9 @@ def test_centres_within_ulps_of_the_bounds_are_not_pruned_wrongly(dtype):
         np.testing.assert_array_equal(tree.squared, brute.squared)
 
 
-@pytest.mark.parametrize("strategy", ["plain", "projected_tree", "projected_scan", "gemm"])
+@pytest.mark.parametrize(
+    "strategy", ["plain", "projected_tree", "projected_scan", "gemm", "quantized"]
+)
 def test_gemm_and_projections_that_lose_all_digits_are_rechecked(strategy):
     """Two far groups: norms of 10⁶ drown distances of 10⁻³ in float32."""
     rng = np.random.default_rng(0)

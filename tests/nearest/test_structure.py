@@ -9,6 +9,7 @@ from kseeds.inputs import prepare_points
 from kseeds.nearest.choice import Job, fastest
 from kseeds.nearest.projection import principal_components
 from kseeds.nearest.structure import Sample
+from kseeds.runtime import registers
 from kseeds.runtime.threads import Workers
 
 
@@ -33,24 +34,33 @@ def test_projections_leave_little_open_where_the_data_is_flat_and_all_where_it_i
     assert shares[1] > 0.5
 
 
+FLOOR = ("quantized", "gemm", "brute")
+"""What needs no structure."""
+
+
 def chosen(X, m):
     prepared = prepare_points(X, "euclidean")
     with Workers(1) as workers:
         return fastest(Job(prepared.points, prepared.metric, workers, m))
 
 
-def test_trees_and_projections_are_for_data_with_structure():
+@pytest.mark.parametrize("has_bytes", [False, True])
+def test_trees_and_projections_are_for_data_with_structure(has_bytes, monkeypatch):
+    monkeypatch.setattr(registers, "MULTIPLY_BYTES", has_bytes)
+    products = "quantized" if has_bytes else "gemm"
     rng = np.random.default_rng(0)
     assert chosen(rng.random((100_000, 2)), 8192) == "tree"
     assert chosen(rng.normal(size=(100_000, 8)), 512) == "gemm"
-    assert chosen(rng.normal(size=(20_000, 100)), 2048) == "gemm"
+    assert chosen(rng.normal(size=(20_000, 100)), 2048) == products
     low = rng.normal(size=(20_000, 20)) @ rng.normal(size=(20, 300))
-    assert chosen(low, 2048) == "projected_scan"
-    assert chosen(rng.normal(size=(20_000, 3)) @ rng.normal(size=(3, 60)), 2048) == "projected_tree"
+    assert chosen(low, 2048) == ("quantized" if has_bytes else "projected_scan")
+    assert chosen(rng.normal(size=(20_000, 3)) @ rng.normal(size=(3, 60)), 4096) == "projected_tree"
+    skewed = np.exp(rng.normal(size=(20_000, 60)) * np.linspace(0.2, 2.5, 60))
+    assert chosen(skewed, 4096) == products  # few components have the variance, but not the rest
 
 
 def test_few_centres_are_compared_without_looking_at_the_data(monkeypatch):
     monkeypatch.setattr(Job, "sample", property(lambda _: pytest.fail("looked")))
     monkeypatch.setattr(Job, "components", property(lambda _: pytest.fail("looked")))
     for d in (2, 8, 60, 300):
-        assert chosen(np.random.default_rng(0).normal(size=(10_000, d)), 16) in ("gemm", "brute")
+        assert chosen(np.random.default_rng(0).normal(size=(10_000, d)), 16) in FLOOR

@@ -48,7 +48,7 @@ def test_ties_go_to_the_lowest_number_by_every_product(kind, d, m, dtype):
         centers[2:, 0] += 1500.0
     batches = sorted({m // 3, m} - {0})
     brute, _ = run(prepared, centers, batches, "brute")
-    for strategy in ("gemm", "plain"):
+    for strategy in ("gemm", "quantized", "plain"):
         found, _ = run(prepared, centers, batches, strategy)
         np.testing.assert_array_equal(found.labels, brute.labels)
         np.testing.assert_array_equal(found.squared, brute.squared)

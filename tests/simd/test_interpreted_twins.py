@@ -80,7 +80,7 @@ def test_every_twin_is_compared_here_or_beside():
         "column_sums", "box_sums", "compare_pair", "compare_with_gap", "group_minima",
         "least_products", "products_within", "four_products", "transpose_block", "keep_nearer",
         "largest_of_lesser", "keep_two_nearest", "row_products", "lowest_bit", "group_squares",
-        "add_runs", "least_gap", "gaps_within", "prefetch",
+        "add_runs", "least_gap", "gaps_within", "prefetch", "byte_products", "entries_within",
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from kseeds.lloyd import costs
 from kseeds.lloyd import neighbors_kernels as neighbors
 from kseeds.lloyd.base import Labels, distances_to_own, movement
 from kseeds.lloyd.sums import ExactSums
+from kseeds.nearest import costs as costs_of_nearest
 from kseeds.nearest.choice import Job, seconds
 from kseeds.nearest.costs import pair
 from kseeds.nearest.state import Counts, Nearest
@@ -161,9 +162,10 @@ class Bounds:
 
     def _each(self) -> float:
         """Return what comparing a row with all centres costs."""
-        strategies = {self._updater.strategy, "gemm"}
-        all_rows = min(seconds(self._job, one) for one in strategies) / self._job.batches
-        return 1e9 * all_rows * self._workers.n_threads / len(self._points)
+        job = self._job
+        all_rows = seconds(job, self._updater.strategy) * 1e9 * job.workers.n_threads
+        products = costs_of_nearest.products(job.points, job.expected, job.batches)
+        return min(all_rows / len(job.points), products) / job.batches
 
     def _pay(self, n_clusters: int, left: int, computed: int) -> bool:
         """Tell whether bounds may go on, after an iteration that left so many rows open.

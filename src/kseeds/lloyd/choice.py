@@ -58,10 +58,11 @@ def _gemm(job: Job) -> Anew:
     from kseeds.lloyd import by_products
     from kseeds.lloyd.by_strategy import ByStrategy
 
-    plain = nearest.without_structure(job.comparing, job.iterations * job.n_clusters) == "plain"
-    if plain and by_products.is_possible(job.comparing):
+    pairs = job.iterations * job.n_clusters
+    strategy = nearest.without_structure(job.comparing, pairs, job.iterations)
+    if strategy == "plain" and by_products.is_possible(job.comparing):
         return by_products.ByProducts(job.comparing)
-    return ByStrategy(job.comparing, "plain" if plain else "gemm")
+    return ByStrategy(job.comparing, "gemm" if strategy == "brute" else strategy)
 
 
 def _tree(job: Job, *, is_forced: bool = True) -> Assigner:

@@ -50,8 +50,8 @@ def most_pairs(points: FloatArray, n_clusters: int, iterations: int) -> float:
 
 
 def gemm(points: FloatArray, n_clusters: int, iterations: int) -> float:
-    """Return the cost of all iterations by matrix products."""
-    each = costs.gemm(points, n_clusters, 1) + AFTERWARDS
+    """Return the cost of all iterations by products."""
+    each = costs.products(points, n_clusters, 1) + AFTERWARDS
     return iterations * each
 
 

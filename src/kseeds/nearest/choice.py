@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from kseeds.nearest import costs
 from kseeds.nearest.base import Strategy
 from kseeds.nearest.projection import Components, Projection, center_of, principal_components
 from kseeds.nearest.structure import Sample
-from kseeds.runtime import compile_policy
+from kseeds.runtime import compile_policy, registers
 from kseeds.runtime.block_sizes import LANES
 from kseeds.runtime.memmap import is_mapped
 from kseeds.runtime.threads import Workers
@@ -21,6 +22,8 @@ _TREE_DIMENSIONS = 8
 _TREE_ROWS = 8192
 _TREE_COMPONENTS = 7
 _SCAN_COMPONENTS = (8, 16, 32, 64)
+_MOST_BYTES = 1 << 16
+"""Columns up to which no sum of products of bytes exceeds 2³¹."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,17 @@ class Job:
     def scan(self) -> tuple[float, int]:
         """What a projected scan costs, and the best number of components for it."""
         return min(self._scan_with(count) for count in _SCAN_COMPONENTS if count < self._columns)
+
+    @cached_property
+    def projected_tree(self) -> float:
+        """What a tree over projections costs; infinite where they leave out too much."""
+        components = self.components.leading(_TREE_COMPONENTS)
+        if components.unexplained(_TREE_COMPONENTS) > costs.PROJECTED_TREE_LEAVES:
+            return math.inf
+        left_open = self.sample.left_open(components.directions)
+        return costs.projected_tree(
+            self.points, self.expected, self.batches, self.dimension, left_open
+        )
 
     def _scan_with(self, count: int) -> tuple[float, int]:
         left_open = self.sample.left_open(self.components.directions[:, :count])
@@ -118,6 +132,12 @@ def _gemm(job: Job) -> Strategy:
     return Gemm(job.points, job.metric, center_of(job.points))
 
 
+def _quantized(job: Job) -> Strategy:
+    from kseeds.nearest.quantized import Quantized
+
+    return Quantized(job.points, job.metric, center_of(job.points))
+
+
 def _vantage(job: Job) -> Strategy:
     from kseeds.nearest.vantage_tree import CenterTrees
 
@@ -137,6 +157,7 @@ BUILDERS: dict[str, Callable[[Job], Strategy]] = {
     "projected_tree": _projected_tree,
     "projected_scan": _projected_scan,
     "gemm": _gemm,
+    "quantized": _quantized,
     "vantage": _vantage,
     "inverted": _inverted,
 }
@@ -157,6 +178,8 @@ def possible(job: Job, strategy: str) -> str:
         return "brute"
     if strategy == "tree" and job.points.shape[1] >= LANES:
         return "projected_tree"
+    if strategy == "quantized" and not LANES <= job.points.shape[1] <= _MOST_BYTES:
+        return "gemm"
     return strategy
 
 
@@ -184,7 +207,7 @@ def choose(job: Job) -> str:
         if plain + so_far <= compile_policy.LOADING:
             return "plain"  # without looking at the data: most first jobs are small
     best = job.fastest
-    others = ["gemm", "brute"] if job.metric.family is Family.EUCLIDEAN else ["brute"]
+    others = list(_without_structure(job))
     if best not in ("tree", "projected_tree", "projected_scan"):
         # No slower ones are worth compiling, but those that are ready may do.
         others = [one for one in others if not compile_policy.waiting(one, job.points.dtype)]
@@ -206,28 +229,36 @@ def seconds(job: Job, strategy: str) -> float:
     if is_sparse(points):
         costs_of = {"plain": costs.sparse_plain, "inverted": costs.inverted}[strategy]
         return 1e-9 * costs_of(points, expected) * len(points) / job.workers.n_threads
-    brute_force = expected * costs.pair(points, metric)
     nanoseconds = {
         "plain": lambda: costs.plain(points, metric, expected, batches),
         "brute": lambda: costs.stopped(points, metric, expected, batches),
         "tree": lambda: costs.tree(points, expected, batches, job.dimension),
+        "projected_tree": lambda: job.projected_tree,
         "projected_scan": lambda: job.scan[0],
         "gemm": lambda: costs.gemm(points, expected, batches),
-    }.get(strategy, lambda: costs.PRUNED[strategy] * brute_force)()
+        "quantized": lambda: costs.quantized(points, expected, batches),
+        "vantage": lambda: costs.PRUNED * expected * costs.pair(points, metric),
+    }[strategy]()
     return 1e-9 * nanoseconds * len(points) / job.workers.n_threads
 
 
-def without_structure(job: Job, n_centers: int) -> str:
-    """Return what compares a batch of so many centres first, kernels that must compile included.
+def without_structure(job: Job, n_centers: int, batches: int = 1) -> str:
+    """Return what compares so many centres first, kernels that must compile included.
 
     A job that compiles a tree begins with a batch of one centre, and may have no more of the kind:
     those are not worth kernels of their own.
     """
-    batch = replace(job, expected=n_centers, batches=1)
-    candidates = ("brute", "gemm") if job.metric.family is Family.EUCLIDEAN else ("brute",)
-    if is_sparse(job.points):
-        candidates = ("inverted",)
+    batch = replace(job, expected=n_centers, batches=batches)
+    candidates = ("inverted",) if is_sparse(job.points) else _without_structure(job)
     return _or_plain(batch, candidates, seconds(batch, "plain"))
+
+
+def _without_structure(job: Job) -> tuple[str, ...]:
+    """Return the strategies that build nothing, the fastest first where there is much to do."""
+    if job.metric.family is not Family.EUCLIDEAN:
+        return ("brute",)
+    bytes_pay = registers.MULTIPLY_BYTES and possible(job, "quantized") == "quantized"
+    return ("quantized", "gemm", "brute") if bytes_pay else ("gemm", "brute")
 
 
 def _or_plain(job: Job, candidates: Sequence[str], plain: float) -> str:
@@ -244,9 +275,8 @@ def fastest(job: Job) -> str:
     brute_force = expected * costs.pair(points, metric)
     if metric.family is not Family.EUCLIDEAN:
         return "vantage" if brute_force >= batches * costs.BATCH_PAYS["vantage"] else "brute"
-    gemm = costs.gemm(points, expected, batches)
-    stopped = costs.stopped(points, metric, expected, batches)
-    floor, without = ("gemm", gemm) if gemm < stopped else ("brute", stopped)
+    floor = min(_without_structure(job), key=lambda one: seconds(job, one))
+    without = 1e9 * seconds(job, floor) * job.workers.n_threads / len(points)
     if not _TREE_ROWS <= len(points) < 2**31 or is_mapped(points):
         return floor
     if tree_is_possible(points, metric):
@@ -254,11 +284,11 @@ def fastest(job: Job) -> str:
         if without <= costs.tree(points, expected, batches, 0.0) + costs.probe(points):
             return floor
         return "tree" if costs.tree(points, expected, batches, job.dimension) < without else floor
-    at_best = costs.projected_scan(points, _SCAN_COMPONENTS[0], expected, batches, 0.0)
-    looking = costs.probe(points) + costs.components(points)
-    if without <= min(at_best, costs.PROJECTED_TREE_PAYS) + 2.0 * looking:
+    at_best = min(
+        costs.projected_scan(points, _SCAN_COMPONENTS[0], expected, batches, 0.0),
+        costs.projected_tree(points, expected, batches, 0.0, 0.0),
+    )
+    if without <= at_best + 2.0 * (costs.probe(points) + costs.components(points)):
         return floor
-    unexplained = job.components.unexplained(_TREE_COMPONENTS)
-    if without >= costs.PROJECTED_TREE_PAYS and unexplained <= costs.PROJECTED_TREE_LEAVES:
-        return "projected_tree"
-    return "projected_scan" if job.scan[0] < without else floor
+    found = {floor: without, "projected_scan": job.scan[0], "projected_tree": job.projected_tree}
+    return min(found, key=found.__getitem__)

@@ -2,7 +2,7 @@
 
 Only ratios matter: they choose a strategy, and decide when lazy k-means++ refreshes its bounds.
 They are constants and not measured at run time, so that the same random state gives the same seeds;
-`tree` and `gemm` alone depend on the machine, and no seed on them.
+`tree`, `gemm` and `quantized` alone depend on the machine, and no seed on them.
 ``python -m benchmarks run calibrate`` sets every one of them beside what it measures.
 
 Costs are per row, or per (row, centre) pair, of points of some shape, precision and metric.
@@ -19,8 +19,8 @@ from kseeds.runtime.block_sizes import COLUMNS, LANES
 
 PLAIN_OTHER = 3.0
 """A coordinate of a pair, compared in plain NumPy by a metric that is not Euclidean."""
-PRUNED = {"projected_tree": 0.3, "vantage": 0.15}
-"""Share of brute force that is left where nothing better is known of a strategy."""
+PRUNED = 0.15
+"""Share of brute force that a vantage-point tree leaves."""
 DRAW = 250.0
 """A proposal of lazy k-means++, without its distances."""
 SCAN = 1.2
@@ -53,9 +53,6 @@ BATCH_PAYS = {
     "vantage": 1000.0,
 }
 """What brute force must take for a row and one batch for a strategy to be used on that batch."""
-PROJECTED_TREE_PAYS = 450.0
-"""The same for all batches of a tree over projections, beside several times what the components
-cost: they may be for nothing."""
 PROJECTED_TREE_LEAVES = 0.1
 """Share of the variance that few components may leave out for a tree over projections to pay."""
 PROJECTED_TREE_ENOUGH = 0.002
@@ -64,7 +61,7 @@ USELESS = {
     "tree": 0.25,
     "projected_tree": 0.25,
     "projected_scan": 0.25,
-    "gemm": 0.1,
+    "quantized": 0.05,
     "vantage": 0.7,
 }
 """Share of all pairs evaluated exactly from which on a strategy is given up: no structure."""
@@ -204,6 +201,19 @@ def projected_scan(
     return width_of(points) * (projecting + pairs + whole + batches * (110.0 + 0.5 * d))
 
 
+def projected_tree(
+    points: FloatArray, expected: float, batches: int, dimension: float, left_open: float
+) -> float:
+    """Return the cost of a tree over projections, built and used for all centres expected.
+
+    It looks at a share of the centres that grows with the ``dimension`` of the projections, and at
+    the share of whole rows that projections leave open (`projected_scan`).
+    """
+    d = _columns(points)
+    share: float = 0.0035 * min(dimension, 64.0) ** 2.4 + left_open * (1.4 + 0.25 * d)
+    return width_of(points) * (60.0 + 3.5 * d + batches * TREE_BATCH + expected * share)
+
+
 def gemm(points: FloatArray, expected: float, batches: int) -> float:
     """Return the cost of matrix products for all centres expected, on this machine.
 
@@ -218,6 +228,22 @@ def gemm(points: FloatArray, expected: float, batches: int) -> float:
     else:
         pair_, beside = 0.045 + 0.02 * d, 5.0 + 0.8 * d
     return width_of(points) * (expected * pair_ + batches * beside)
+
+
+def quantized(points: FloatArray, expected: float, batches: int) -> float:
+    """Return the cost of products of bytes for all centres expected, on machines that have them.
+
+    Whatever the precision: only rows are in it until they have been made steps.
+    """
+    d = _columns(points)
+    return expected * (0.13 + 0.0053 * d) + batches * (45.0 + 0.6 * width_of(points) * d)
+
+
+def products(points: FloatArray, expected: float, batches: int) -> float:
+    """Return the cost of the faster products for all centres expected, on this machine."""
+    numbers = gemm(points, expected, batches)
+    has_bytes = registers.MULTIPLY_BYTES and _columns(points) >= LANES
+    return min(numbers, quantized(points, expected, batches)) if has_bytes else numbers
 
 
 def greedy_naive(points: FloatArray, trials: int) -> float:

@@ -16,6 +16,9 @@ Products of whole numbers are exact (`kseeds.nearest.whole_numbers`): no tie is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,8 +32,8 @@ from kseeds.runtime.block_sizes import COLUMNS, LANES, column_order
 from kseeds.runtime.threads import Workers, blocks_of, is_worth_sharing, rows_for
 from kseeds.simd.products import ABREAST, side_by_side
 
-_CENTERS = 4096
-"""Centres at a time: few enough to stay in a cache that rows are streamed through."""
+Task: TypeAlias = Callable[[int, int], int]
+"""Does rows from one to another; returns how many distances of whole rows it computed."""
 
 
 class Gemm:
@@ -46,6 +49,10 @@ class Gemm:
         What to move the rows by, so that their norms are small.
     """
 
+    at_once = 4096
+    """Centres at a time: few enough to stay in a cache that rows are streamed through."""
+    _settle_rows: Callable[..., int] = staticmethod(settle_rows)
+
     def __init__(self, points: FloatArray, metric: Metric, mean: npt.NDArray[np.float64]) -> None:
         self._points, self._metric = points, metric
         self._mean = mean.astype(points.dtype)
@@ -54,28 +61,36 @@ class Gemm:
     def update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> Counts:
         """See `kseeds.nearest.base.Strategy`."""
         exact = 0
-        for low, high in blocks_of(len(centers), _CENTERS):
+        for low, high in blocks_of(len(centers), self.at_once):
             exact += self._update(nearest, centers[low:high], first + low, workers)
         return Counts(len(centers) * len(self._points), 0, exact)
 
     def _update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> int:
+        n, cost = len(self._points), len(centers) * costs.pair(self._points, self._metric)
+        shared_out = -(-n // (8 * COLUMNS * workers.n_threads)) * COLUMNS
+        size = min(max(1024, shared_out), rows_for(cost)) if is_worth_sharing(n * cost) else n
+        return sum(workers.over_blocks(self.task(nearest, centers, first), n, size))
+
+    def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
+        """Return what compares a block of rows with some centres."""
         points, products = self._points, self._products(centers)
-        spaces = Reused(lambda: workspace(points))
+        spaces = Reused(lambda: self._workspace(len(centers)))
 
         def task(start: int, stop: int) -> int:
             with spaces.one() as space:
-                computed: int = settle_rows(
+                computed = self._settle_rows(
                     points, centers, products, start, stop, first, nearest.squared,
                     nearest.labels, *space,
                 )  # fmt: skip
             return computed
 
-        n, cost = len(points), len(centers) * costs.pair(points, self._metric)
-        shared_out = -(-n // (8 * COLUMNS * workers.n_threads)) * COLUMNS
-        size = min(max(1024, shared_out), rows_for(cost)) if is_worth_sharing(n * cost) else n
-        return sum(workers.over_blocks(task, n, size))
+        return task
 
-    def _products(self, centers: FloatArray) -> Products:
+    def _workspace(self, n_centers: int) -> Any:
+        """Return what `_settle_rows` needs for so many centres."""
+        return workspace(self._points)
+
+    def _products(self, centers: FloatArray) -> Any:
         """Return the centres about the mean, times −2, four side by side, and the bounds."""
         (m, d), dtype = centers.shape, centers.dtype
         eps = float(np.finfo(dtype).eps)

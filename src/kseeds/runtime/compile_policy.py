@@ -42,6 +42,7 @@ COMPILING = {
     "lloyd_tree": 6.0,
     "projected_scan": 1.8,
     "projected_tree": 3.5,
+    "quantized": 2.0,
     "sparse_lazy": 2.5,
     "sparse_means": 0.8,
     "sparse_sorting": 0.6,

@@ -26,7 +26,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from kseeds.runtime import kernel_cache
+from kseeds.runtime import kernel_cache, registers
 from kseeds.runtime.threads import GivenUp, elsewhere, on_main_thread, stop_flag
 
 
@@ -59,8 +59,8 @@ from numba.core.serialize import dumps  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 __all__ = [
-    "JIT_DISABLED", "WIDE_REGISTERS", "caller", "cgutils", "inlined", "intrinsic", "ir", "kernel",
-    "types",
+    "JIT_DISABLED", "MULTIPLIES_BYTES", "WIDE_REGISTERS", "caller", "cgutils", "inlined",
+    "intrinsic", "ir", "kernel", "types",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,6 +70,9 @@ JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 WIDE_REGISTERS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f", False))
 """Whether the machine has 32 registers of 64 bytes; code for them runs elsewhere, but slowly."""
+
+MULTIPLIES_BYTES = registers.MULTIPLY_BYTES
+"""Whether code may use the instruction that multiplies bytes; it runs nowhere else."""
 
 
 _OPTIONS = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 
 _FEATURES: dict[str, bool] = getattr(
     importlib.import_module("numpy._core._multiarray_umath"), "__cpu_features__", {}
@@ -10,3 +11,9 @@ _FEATURES: dict[str, bool] = getattr(
 
 ARE_WIDE = _FEATURES.get("AVX512F", False)
 """Whether they hold 64 bytes. May decide how fast something is done, never what comes out."""
+
+_IS_TARGET = not (os.environ.get("NUMBA_CPU_NAME") or os.environ.get("NUMBA_CPU_FEATURES"))
+
+MULTIPLY_BYTES = ARE_WIDE and _IS_TARGET and _FEATURES.get("AVX512VNNI", False)
+"""Whether one instruction multiplies 64 bytes and adds the products (AVX-512 VNNI), and kernels are
+compiled for this machine. The same holds."""

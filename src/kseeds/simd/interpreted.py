@@ -167,6 +167,30 @@ def four_products(tile: Any, factors: Any, added: Any, k: int, out: Any) -> None
     out[:] = _products(tile, factors[part], added[k : k + abreast])
 
 
+def byte_products(
+    tile: Any, factors: Any, starts: Any, scales: Any, slopes: Any, added: Any, table: Any,
+    least: Any, at: Any,
+) -> None:  # fmt: skip
+    """See `kseeds.simd.byte_products.byte_products`."""
+    words, abreast = len(tile), factors.shape[1]
+    rows = np.ascontiguousarray(tile.T).view(np.uint8).astype(np.int64)
+    groups = factors.reshape(-1, words, abreast).swapaxes(1, 2).reshape(-1, words)
+    products = np.ascontiguousarray(groups).view(np.int8).astype(np.int64) @ rows.T
+    with _silent():
+        scaled = (products + starts[:, None]).astype(np.float32) * scales
+        table[: len(added)] = added[:, None] + slopes[:, None] * scaled
+    entries = np.where(np.isnan(table[: len(added)]), np.inf, table[: len(added)])
+    first = entries.argmin(axis=0)
+    least[:] = entries[first, np.arange(COLUMNS)]
+    at[:] = np.where(np.isinf(least), 0, first)
+
+
+def entries_within(table: Any, k: int, limits: Any) -> int:
+    """See `kseeds.simd.byte_products.entries_within`."""
+    is_within = ~(table[k] > limits)
+    return int(np.packbits(is_within, bitorder="little").view(np.uint64)[0])  # no sign, no end
+
+
 def group_squares(tile: Any, groups: Any, at: Any, out: Any) -> None:
     """See `kseeds.simd.groups.group_squares`."""
     d, abreast = len(tile), groups.shape[1]

@@ -1,0 +1,123 @@
+"""Nearest centres by products of bytes, a quarter of the instructions of products of numbers.
+
+A row and a centre about a common mean, x and c, are rounded to whole numbers of steps, one step for
+each of them: x = x̂ + r and c = ĉ + e, where x̂ and ĉ are steps times whole numbers from −127 to 127.
+Processors that multiply and add 64 bytes at once (AVX-512 VNNI) have x̂·ĉ exactly, and
+
+    x·c = x̂·ĉ + x̂·e + r·c,    so    2·x·c ≤ 2·x̂·ĉ + θ|x̂|² + |e|²/θ + θ|c|² + |r|²/θ
+
+for any θ > 0: two terms of the centre, which its shift has, and two of the row, which its limit
+has. The best θ is |e| / |x̂| and |r| / |c|, which hardly varies. What this lower bound of |x − c|²
+cannot rule out, a centre or two of a row, is computed anew, difference by difference.
+
+Rounding: let u be the unit roundoff of single precision, in which bounds are computed whatever that
+of the rows. Differences to the mean err by 4u·(|x|² + |c|²), as in `kseeds.nearest.gemm`, the norm
+of a row by d·u of it; scaling products, and adding them to the shift, by 3u·(|x̂|² + |ĉ|²) and
+u·|c|², where |ĉ| ≤ 2|c|. All of it is less than (2d + 16)u·(|x|² + |c|²), but for products of these
+terms, and ε = γ(2d + 16) bounds them, too. Whole numbers of at most 127 are whole steps: their
+products are exact (`kseeds.nearest.whole_numbers`), and no tie is in doubt.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kseeds.distances.metrics import FloatArray, Metric
+from kseeds.nearest import costs
+from kseeds.nearest.gemm import Gemm, Task
+from kseeds.nearest.quantized_kernels import OFFSET, STEPS, Factors, settle_rows, workspace
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.whole_numbers import are_whole, exact_up_to
+from kseeds.runtime import compile_policy
+from kseeds.simd.byte_products import TOGETHER
+from kseeds.simd.products import ABREAST, side_by_side
+
+_LEAST_THETA = 1e-4
+_SINGLE = np.dtype(np.float32)
+
+
+class Quantized(Gemm):
+    """See `kseeds.nearest.base.Strategy`; Euclidean.
+
+    Where steps are too coarse (rows of which one coordinate is far larger than the others), blocks
+    after the first are left to products of numbers, if their kernels are ready.
+
+    Parameters
+    ----------
+    points : ndarray
+        The rows, of at least 16 columns.
+    metric : Metric
+        Their metric.
+    mean : ndarray, shape (d,)
+        What to move the rows by, so that their norms are small.
+    """
+
+    at_once = 2048
+    _settle_rows: Callable[..., int] = staticmethod(settle_rows)
+
+    def __init__(self, points: FloatArray, metric: Metric, mean: npt.NDArray[np.float64]) -> None:
+        super().__init__(points, metric, mean)
+        self._instead, self._is_useful = Gemm(points, metric, mean), True
+
+    def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
+        """Return what compares a block of rows with some centres."""
+        by_bytes, m = super().task(nearest, centers, first), len(centers)
+        by_numbers = functools.cache(lambda: self._instead.task(nearest, centers, first))
+
+        def task(start: int, stop: int) -> int:
+            if not self._is_useful:
+                return by_numbers()(start, stop)
+            computed = by_bytes(start, stop)
+            # A row has one centre that is nearest, whatever the steps.
+            too_many = computed > (1.0 + costs.USELESS["quantized"] * m) * (stop - start)
+            if too_many and not compile_policy.waiting("gemm", self._points.dtype):
+                self._is_useful = False
+            return computed
+
+        return task
+
+    def _workspace(self, n_centers: int) -> Any:
+        """Return what `_settle_rows` needs for so many centres."""
+        return workspace(self._points, -(-n_centers // ABREAST) * ABREAST)
+
+    def _products(self, centers: FloatArray) -> Factors:
+        """Return the centres about the mean in steps, four side by side, and the bounds."""
+        (m, d), is_whole = centers.shape, are_whole(centers)
+        roundings = (2 * d + 16) * 0.5 * float(np.finfo(_SINGLE).eps)
+        epsilon = roundings / (1.0 - min(0.5, roundings))
+        mean = np.rint(self._mean) if is_whole else self._mean
+        moved = (centers - mean)[:, self._order].astype(np.float64)
+        most, norms = np.abs(moved).max(axis=1), np.einsum("ij,ij->i", moved, moved)
+        is_exact = is_whole and float(most.max()) <= STEPS
+        scales = np.ones(m) if is_exact else (most / STEPS).astype(_SINGLE).astype(np.float64)
+        scales[scales == 0.0] = 1.0
+        steps = np.clip(np.rint(moved / scales[:, None]), -STEPS, STEPS)
+        left = moved - steps * scales[:, None]
+        errors = np.einsum("ij,ij->i", left, left)
+        theta = float(np.sqrt(errors.sum() / max(float(norms.sum()), np.finfo(np.float64).tiny)))
+        theta = min(max(theta, _LEAST_THETA), 1.0)
+        # Shifts of whole numbers are not rounded down, in case products are exact.
+        slack = (theta + epsilon) * float(norms.max()) if is_exact else 0.0
+        whole = exact_up_to(norms, _SINGLE) if is_exact else -1.0
+        shifts = norms if is_exact else norms * (1.0 - epsilon - theta) - errors / theta
+        rounded = shifts.astype(_SINGLE)
+        if not is_exact:
+            rounded = np.nextafter(rounded, _SINGLE.type(-np.inf))
+        room = -(-m // ABREAST) * ABREAST
+        starts, slopes, added = (np.zeros(room, dtype) for dtype in (np.int32, _SINGLE, _SINGLE))
+        starts[:m], slopes[:m] = -OFFSET * steps.sum(axis=1), -2.0 * scales
+        # What is missing from the last four is nearest to nothing.
+        added[:m], added[m:] = rounded, np.inf
+        packed = np.zeros((m, -(-d // TOGETHER) * TOGETHER), dtype=np.int8)
+        packed[:, :d] = steps
+        eps = float(np.finfo(centers.dtype).eps)
+        stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
+        return Factors(
+            side_by_side(packed.view(np.int32)), starts, slopes, added, mean[self._order], theta,
+            epsilon, slack, stretch, whole,
+        )  # fmt: skip

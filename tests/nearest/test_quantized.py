@@ -1,0 +1,130 @@
+"""Products of bytes: they rule out nothing that is nearer, and give way where they say little."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kseeds.distances.metrics import bind
+from kseeds.inputs import prepare_points
+from kseeds.nearest import costs
+from kseeds.nearest.brute_force import BruteForce
+from kseeds.nearest.quantized import Quantized
+from kseeds.nearest.quantized_kernels import _load_moved, _of_row, _quantize, workspace
+from kseeds.nearest.state import Nearest
+from kseeds.runtime import compile_policy
+from kseeds.runtime.block_sizes import COLUMNS
+from kseeds.runtime.threads import Workers
+from tests.nearest.test_product_bounds import KINDS
+from tests.simd.test_byte_products import BYTE_PRODUCTS
+from tests.simd.test_interpreted_twins import both_types
+
+MORE_KINDS = {
+    **KINDS,
+    "one large coordinate": lambda rng, shape: np.where(
+        np.arange(shape[1]) == 3, 1e4 * rng.normal(size=shape), rng.normal(size=shape)
+    ),
+    "whole": lambda rng, shape: rng.integers(-60, 61, size=shape).astype(float),
+    "too large to be whole steps": lambda rng, shape: rng.integers(0, 999, size=shape) + 0.0,
+}
+
+
+def bounds_of(points, strategy, centers):
+    """Return the lower bounds of the squared distances, and how many rows have exact ones."""
+    factors = strategy._products(centers)
+    tile, found = workspace(points, len(factors.added))
+    _load_moved(points, 0, COLUMNS, factors, tile)
+    _quantize(factors, tile)
+    BYTE_PRODUCTS(
+        tile.words, factors.words, factors.starts, tile.scales, factors.slopes, factors.added,
+        found.table, found.least, found.at,
+    )  # fmt: skip
+    norms = tile.norms.astype(np.float64)
+    of_row = [_of_row(factors, norm, left) for norm, left in zip(norms, tile.errors, strict=True)]
+    return norms + found.table[: len(centers)] - np.array(of_row)
+
+
+@pytest.mark.parametrize("kind", MORE_KINDS)
+@pytest.mark.parametrize("d", [16, 17, 40, 700])
+@both_types
+def test_what_products_of_bytes_leave_is_a_lower_bound_of_the_squared_distance(dtype, d, kind):
+    rng = np.random.default_rng(d)
+    points = MORE_KINDS[kind](rng, (COLUMNS, d)).astype(dtype)
+    near = points[0] + (1e-3 * rng.normal(size=d)).astype(dtype)
+    centers = np.stack([near, points[1], *MORE_KINDS[kind](rng, (2, d)).astype(dtype)])
+    metric, _ = bind("euclidean", points, 1.0)
+    for some in (centers, centers[1:]):  # the first of them is never whole
+        for mean in (np.zeros(d), points.mean(axis=0, dtype=np.float64)):
+            bounds = bounds_of(points, Quantized(points, metric, mean), some)
+            squared = np.square(points.astype(np.longdouble) - some[:, None]).sum(axis=2)
+            assert (bounds <= squared).all()
+            typical = float(np.median(squared))
+            loose = kind in ("far away", "of one sign") and not mean.any()
+            assert loose or np.median(squared - bounds) < 0.2 * typical
+
+
+def compared(points, metric, strategy, centers, n_threads=1):
+    nearest = Nearest.empty(points)
+    with Workers(n_threads) as workers:
+        counts = strategy.update(nearest, centers, 0, workers)
+    return nearest, counts
+
+
+@both_types
+def test_rows_whose_steps_are_too_coarse_are_left_to_products_of_numbers(dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 40)).astype(dtype)
+    X[:, 5] = 500.0 * np.rint(X[:, 5])  # few values, so that the other columns decide
+    prepared = prepare_points(X, "euclidean")
+    points, metric = prepared.points, prepared.metric
+    centers = points[:300].copy()
+    mean = points.mean(axis=0, dtype=np.float64)
+    brute, _ = compared(points, metric, BruteForce(points, metric), centers)
+    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 0.0)
+    strategy = Quantized(points, metric, mean)
+    found, counts = compared(points, metric, strategy, centers, 2)
+    assert not strategy._is_useful
+    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 1.0)  # no kernels to give way to
+    kept = Quantized(points, metric, mean)
+    same, more = compared(points, metric, kept, centers, 2)
+    assert kept._is_useful
+    assert counts.exact < 0.5 * more.exact
+    assert more.exact > costs.USELESS["quantized"] * len(points) * len(centers)
+    for one in (found, same):
+        np.testing.assert_array_equal(one.labels, brute.labels)
+        np.testing.assert_array_equal(one.squared, brute.squared)
+
+
+def test_steps_that_are_fine_enough_leave_a_centre_or_two():
+    X = np.random.default_rng(0).normal(size=(5000, 100)).astype(np.float32)
+    prepared = prepare_points(X, "euclidean")
+    strategy = Quantized(prepared.points, prepared.metric, np.zeros(100))
+    _, counts = compared(prepared.points, prepared.metric, strategy, prepared.points[:500].copy())
+    assert 5000 <= counts.exact < 2 * 5000
+    assert strategy._is_useful
+
+
+def test_whole_numbers_of_few_steps_are_never_in_doubt():
+    X = np.random.default_rng(0).integers(-60, 60, size=(2000, 20)).astype(np.float32)
+    for scale, doubted in ((1.0, False), (0.7, True)):
+        prepared = prepare_points(X * np.float32(scale), "euclidean")
+        points, metric = prepared.points, prepared.metric
+        centers, mean = points[:40].copy(), points.mean(axis=0, dtype=np.float64)
+        found, counts = compared(points, metric, Quantized(points, metric, mean), centers)
+        brute, _ = compared(points, metric, BruteForce(points, metric), centers)
+        assert (counts.exact > 0) == doubted
+        np.testing.assert_array_equal(found.labels, brute.labels)
+        np.testing.assert_array_equal(found.squared, brute.squared)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e-20, 1e17, 1e150])
+def test_numbers_beyond_single_precision_are_compared_all_the_same(scale):
+    rng = np.random.default_rng(0)
+    points = scale * rng.normal(size=(200, 20))
+    metric, _ = bind("euclidean", points, 1.0)
+    with np.errstate(all="ignore"):
+        centers = np.concatenate([points[:30], scale * rng.normal(size=(3, 20))])
+        found, _ = compared(points, metric, Quantized(points, metric, np.zeros(20)), centers)
+        brute, _ = compared(points, metric, BruteForce(points, metric), centers)
+    np.testing.assert_array_equal(found.squared, brute.squared)
+    np.testing.assert_array_equal(found.labels, brute.labels)

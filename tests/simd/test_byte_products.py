@@ -1,0 +1,73 @@
+"""Products of bytes: the instruction, what stands in for it elsewhere, and its twin in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kseeds.runtime.block_sizes import COLUMNS
+from kseeds.simd import byte_products, interpreted
+from tests.simd.test_interpreted_twins import compiled
+
+BYTE_PRODUCTS = compiled(byte_products.byte_products(), 9)
+WITHOUT_THE_INSTRUCTION = compiled(byte_products.byte_products(), 9)
+ENTRIES_WITHIN = compiled(byte_products.entries_within(), 3)
+
+
+def problem_of(rng, words, height):
+    """Return words of all bytes there are, and numbers whose products are exact."""
+    tile = rng.integers(-(2**31), 2**31, size=(words, COLUMNS)).astype(np.int32)
+    factors = rng.integers(-(2**31), 2**31, size=(height // 4 * words, 4)).astype(np.int32)
+    starts = rng.integers(-9, 10, size=height).astype(np.int32)
+    scales, slopes = (
+        np.exp2(rng.integers(-2, 3, size=size)).astype(np.float32) for size in (COLUMNS, height)
+    )
+    return tile, factors, starts, scales, slopes, np.zeros(height, dtype=np.float32)
+
+
+def found_by(function, problem, height):
+    table = np.empty((height + 3, COLUMNS), dtype=np.float32)
+    least, at = np.empty(COLUMNS, np.float32), np.empty(COLUMNS, np.int32)
+    function(*problem, table, least, at)
+    return table[:height], least, at
+
+
+@pytest.mark.parametrize("height", [4, 8, 100])
+@pytest.mark.parametrize("words", [1, 4, 33])
+def test_products_of_bytes(words, height, monkeypatch):
+    problem = problem_of(np.random.default_rng(words), words, height)
+    wanted = found_by(interpreted.byte_products, problem, height)
+    for function, has_instruction in ((BYTE_PRODUCTS, None), (WITHOUT_THE_INSTRUCTION, False)):
+        if has_instruction is not None:
+            monkeypatch.setattr(byte_products, "MULTIPLIES_BYTES", has_instruction)
+        for mine, twin in zip(found_by(function, problem, height), wanted, strict=True):
+            np.testing.assert_array_equal(mine, twin)
+    # Written out once: column 5 and factor 2.
+    tile, factors, starts, scales, slopes, _ = problem
+    rows = tile[:, 5].copy().view(np.uint8).astype(int)
+    signed = factors[:words, 2].copy().view(np.int8).astype(int)
+    assert wanted[0][2, 5] == slopes[2] * (scales[5] * np.float32(starts[2] + rows @ signed))
+
+
+def test_what_is_no_number_is_never_the_least_and_always_within():
+    problem = problem_of(np.random.default_rng(0), 3, 8)
+    added = problem[-1]
+    added[:] = np.nan, 3.0, np.inf, np.nan, -1e9, np.nan, 2.0, 5.0
+    limits = np.full(COLUMNS, -1e8, dtype=np.float32)
+    limits[[3, 40]] = np.nan, -np.inf
+    for products, within in (
+        (BYTE_PRODUCTS, ENTRIES_WITHIN),
+        (interpreted.byte_products, interpreted.entries_within),
+    ):
+        table, least, at = found_by(products, problem, 8)
+        assert (at == 4).all()
+        assert (least == table[4]).all()
+        bits = [int(within(table, k, limits)) & (2**64 - 1) for k in range(8)]
+        assert bits[0] == bits[3] == bits[5] == 2**64 - 1
+        assert bits[4] == 2**64 - 1 - 2**40
+        assert bits[1] == bits[2] == bits[6] == bits[7] == 2**3
+        added_all = [np.float32(np.nan)] * 8
+        added[:], before = added_all, added.copy()
+        _, least, at = found_by(products, problem, 8)
+        assert np.isinf(least).all() and (at == 0).all()  # noqa: PT018
+        added[:] = before
