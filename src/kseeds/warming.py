@@ -26,6 +26,7 @@ from kseeds.nearest.choice import Job
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime import compile_policy, kernel_cache
+from kseeds.runtime.aligned import read_only
 from kseeds.runtime.progress import progress_for
 from kseeds.runtime.threads import Workers
 
@@ -169,16 +170,20 @@ def _sparse(X: np.ndarray[Any, Any]) -> SparseRows:
 
 
 def _warm_lazy(X: np.ndarray[Any, Any], *, is_sparse: bool) -> None:
+    # Rows are refreshed for several initial centres at once.
     problem, _, _ = prepare_problem(
-        X, 24, sample_weight=None, metric="euclidean", initial_centers=None, random_state=0,
+        X, 24, sample_weight=None, metric="euclidean", initial_centers=X[:2], random_state=0,
         n_threads=1, progress=False,
     )  # fmt: skip
     if is_sparse:
-        problem = replace(problem, points=_sparse(X), initial=_sparse(X[:0]))
+        problem = replace(problem, points=_sparse(X), initial=_sparse(X[:2]))
     draw = PLUSPLUS.method("lazy").draw
     draw(problem, kernels="compiled", refresh="partial")
-    if is_sparse:  # batches on several threads, too
-        draw(replace(problem, n_threads=2), kernels="compiled", refresh="never")
+    # Batches on several threads, too: of dense rows for so many distances only.
+    if not is_sparse:
+        wide = read_only(np.tile(problem.points, (1, 16)))
+        problem = replace(problem, points=wide, initial=wide[:1], n_clusters=500)
+    draw(replace(problem, n_threads=2), kernels="compiled", refresh="never")
 
 
 def _warm_greedy(X: np.ndarray[Any, Any], strategy: str) -> None:

@@ -23,6 +23,11 @@ def _kernels() -> dict[str, Any]:
     }
 
 
+def never_compiled() -> list[str]:
+    """Return the kernels that were not compiled for any types."""
+    return [name for name, compiled in _kernels().items() if not compiled.signatures]
+
+
 def compiled_twice() -> list[str]:
     """Return the kernels that were compiled for read-only and for writable arrays.
 

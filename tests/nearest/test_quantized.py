@@ -10,7 +10,7 @@ from kseeds.inputs import prepare_points
 from kseeds.nearest import costs
 from kseeds.nearest.brute_force import BruteForce
 from kseeds.nearest.quantized import Quantized
-from kseeds.nearest.quantized_kernels import _load_moved, _of_row, _quantize, workspace
+from kseeds.nearest.quantized_kernels import new_steps, of_row, set_steps, workspace
 from kseeds.nearest.state import Nearest
 from kseeds.runtime import compile_policy
 from kseeds.runtime.block_sizes import COLUMNS
@@ -32,16 +32,15 @@ MORE_KINDS = {
 def bounds_of(points, strategy, centers):
     """Return the lower bounds of the squared distances, and how many rows have exact ones."""
     factors = strategy._products(centers)
-    tile, found = workspace(points, len(factors.added))
-    _load_moved(points, 0, COLUMNS, factors, tile)
-    _quantize(factors, tile)
+    (tile, found), steps = workspace(points, len(factors.added)), new_steps(points, True)
+    set_steps(points, 0, COLUMNS, factors, 0, steps, tile)
     BYTE_PRODUCTS(
-        tile.words, factors.words, factors.starts, tile.scales, factors.slopes, factors.added,
-        found.table, found.least, found.at,
+        steps.words[0], factors.words, factors.starts, steps.scales[0], factors.slopes,
+        factors.added, found.table, found.least, found.at,
     )  # fmt: skip
-    norms = tile.norms.astype(np.float64)
-    of_row = [_of_row(factors, norm, left) for norm, left in zip(norms, tile.errors, strict=True)]
-    return norms + found.table[: len(centers)] - np.array(of_row)
+    norms = steps.norms[0].astype(np.float64)
+    added = [of_row(factors, norm, left) for norm, left in zip(norms, steps.errors[0], strict=True)]
+    return norms + found.table[: len(centers)] - np.array(added)
 
 
 @pytest.mark.parametrize("kind", MORE_KINDS)

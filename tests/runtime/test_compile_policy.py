@@ -238,6 +238,24 @@ def test_warmup_refuses(arguments, keywords, message):
         warmup(*arguments, **keywords)
 
 
+WARM_ALL = """
+import kseeds
+from tests.harness.signatures import never_compiled
+kseeds.warmup(dtype="float32")
+print(never_compiled())
+"""
+
+
+@pytest.mark.long
+def test_warmup_leaves_no_kernel_out():
+    # These are of metrics and algorithms that there is no set for.
+    others = [
+        "kseeds.distances.pair_kernels.squared_distances_to_earlier",
+        "kseeds.distances.sparse_kernels.squared_distance",
+    ]
+    assert run(WARM_ALL).stdout.strip() == str(others)
+
+
 WARM = """
 import kseeds, numpy as np
 from numba.core import event
@@ -257,10 +275,12 @@ print(names)
     ("kernel_set", "d", "call"),
     [
         ("lazy", 20, "kseeds.kmeans_plusplus(X, 300, algorithm='lazy', kernels='compiled')"),
+        ("lazy", 20, "kseeds.kmeans_plusplus(X, 50, initial_centers=X[:9], algorithm='lazy', "
+                     "kernels='compiled')"),
         *(
             (name, d, f"kseeds.kmeans_parallel(X, 40, algorithm='fast', strategy='{name}')")
             for name, d in [("tree", 4), ("projected_tree", 40), ("projected_scan", 40),
-                            ("gemm", 40), ("brute", 40)]
+                            ("gemm", 40), ("quantized", 40), ("brute", 40)]
         ),
         ("vantage", 4, "kseeds.assign(X, X[:3000], metric='manhattan')"),
     ],

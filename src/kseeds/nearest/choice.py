@@ -22,6 +22,8 @@ _TREE_DIMENSIONS = 8
 _TREE_ROWS = 8192
 _TREE_COMPONENTS = 7
 _SCAN_COMPONENTS = (8, 16, 32, 64)
+_MOST_KEPT = 64 << 20
+"""Bytes that rows in steps may take, if they are kept."""
 _MOST_BYTES = 1 << 16
 """Columns up to which no sum of products of bytes exceeds 2³¹."""
 
@@ -35,6 +37,8 @@ class Job:
     workers: Workers
     expected: float
     batches: int = 1
+    room: float = math.inf
+    """Bytes per row that may be kept between batches."""
 
     @cached_property
     def sample(self) -> Sample:
@@ -50,6 +54,12 @@ class Job:
     def components(self) -> Components:
         """The leading principal components of the rows."""
         return principal_components(self.points, _SCAN_COMPONENTS[-1])
+
+    @property
+    def keeps_steps(self) -> bool:
+        """Whether rows are kept in steps between batches of products of bytes."""
+        kept = self._columns + 4 + 2 * self.points.itemsize
+        return self.batches > 1 and kept <= self.room and kept * len(self.points) <= _MOST_KEPT
 
     @cached_property
     def scan(self) -> tuple[float, int]:
@@ -135,7 +145,7 @@ def _gemm(job: Job) -> Strategy:
 def _quantized(job: Job) -> Strategy:
     from kseeds.nearest.quantized import Quantized
 
-    return Quantized(job.points, job.metric, center_of(job.points))
+    return Quantized(job.points, job.metric, center_of(job.points), job.keeps_steps)
 
 
 def _vantage(job: Job) -> Strategy:
@@ -236,7 +246,7 @@ def seconds(job: Job, strategy: str) -> float:
         "projected_tree": lambda: job.projected_tree,
         "projected_scan": lambda: job.scan[0],
         "gemm": lambda: costs.gemm(points, expected, batches),
-        "quantized": lambda: costs.quantized(points, expected, batches),
+        "quantized": lambda: costs.quantized(points, expected, batches, job.keeps_steps),
         "vantage": lambda: costs.PRUNED * expected * costs.pair(points, metric),
     }[strategy]()
     return 1e-9 * nanoseconds * len(points) / job.workers.n_threads

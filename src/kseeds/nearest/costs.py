@@ -230,13 +230,15 @@ def gemm(points: FloatArray, expected: float, batches: int) -> float:
     return width_of(points) * (expected * pair_ + batches * beside)
 
 
-def quantized(points: FloatArray, expected: float, batches: int) -> float:
+def quantized(points: FloatArray, expected: float, batches: int, keeps: bool = False) -> float:
     """Return the cost of products of bytes for all centres expected, on machines that have them.
 
-    Whatever the precision: only rows are in it until they have been made steps.
+    Whatever the precision: only rows are in it until they have been made steps, which may be kept.
     """
     d = _columns(points)
-    return expected * (0.13 + 0.0053 * d) + batches * (45.0 + 0.6 * width_of(points) * d)
+    made = 1 if keeps else batches
+    beside = batches * 25.0 + made * (20.0 + 0.6 * width_of(points) * d)
+    return expected * (0.13 + 0.0053 * d) + beside
 
 
 def products(points: FloatArray, expected: float, batches: int) -> float:

@@ -51,7 +51,6 @@ class Gemm:
 
     at_once = 4096
     """Centres at a time: few enough to stay in a cache that rows are streamed through."""
-    _settle_rows: Callable[..., int] = staticmethod(settle_rows)
 
     def __init__(self, points: FloatArray, metric: Metric, mean: npt.NDArray[np.float64]) -> None:
         self._points, self._metric = points, metric
@@ -74,21 +73,17 @@ class Gemm:
     def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
         """Return what compares a block of rows with some centres."""
         points, products = self._points, self._products(centers)
-        spaces = Reused(lambda: self._workspace(len(centers)))
+        spaces = Reused(lambda: workspace(points))
 
         def task(start: int, stop: int) -> int:
             with spaces.one() as space:
-                computed = self._settle_rows(
+                computed: int = settle_rows(
                     points, centers, products, start, stop, first, nearest.squared,
                     nearest.labels, *space,
                 )  # fmt: skip
             return computed
 
         return task
-
-    def _workspace(self, n_centers: int) -> Any:
-        """Return what `_settle_rows` needs for so many centres."""
-        return workspace(self._points)
 
     def _products(self, centers: FloatArray) -> Any:
         """Return the centres about the mean, times −2, four side by side, and the bounds."""

@@ -7,22 +7,22 @@ Processors that multiply and add 64 bytes at once (AVX-512 VNNI) have x̂·ĉ ex
     x·c = x̂·ĉ + x̂·e + r·c,    so    2·x·c ≤ 2·x̂·ĉ + θ|x̂|² + |e|²/θ + θ|c|² + |r|²/θ
 
 for any θ > 0: two terms of the centre, which its shift has, and two of the row, which its limit
-has. The best θ is |e| / |x̂| and |r| / |c|, which hardly varies. What this lower bound of |x − c|²
-cannot rule out, a centre or two of a row, is computed anew, difference by difference.
+has. The best θ is |e| / |x̂| and |r| / |c|, which hardly varies. For any δ > 0, (a + b)² is at most
+(1 + δ)a² + (1 + 1/δ)b², and so |x̂|² at most (1 + δ)|x|² + (1 + 1/δ)|r|². What this lower bound of
+|x − c|² cannot rule out, a centre or two of a row, is computed anew, difference by difference.
 
 Rounding: let u be the unit roundoff of single precision, in which bounds are computed whatever that
 of the rows. Differences to the mean err by 4u·(|x|² + |c|²), as in `kseeds.nearest.gemm`, the norm
 of a row by d·u of it; scaling products, and adding them to the shift, by 3u·(|x̂|² + |ĉ|²) and
 u·|c|², where |ĉ| ≤ 2|c|. All of it is less than (2d + 16)u·(|x|² + |c|²), but for products of these
-terms, and ε = γ(2d + 16) bounds them, too. Whole numbers of at most 127 are whole steps: their
-products are exact (`kseeds.nearest.whole_numbers`), and no tie is in doubt.
+terms, and ε = γ(2d + 16) bounds them, too. |r| as computed errs by ε|r| + ε|x| at most. Whole
+numbers of at most 127 are whole steps: their products are exact (`kseeds.nearest.whole_numbers`),
+and no tie is in doubt.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,14 +30,28 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.gemm import Gemm, Task
-from kseeds.nearest.quantized_kernels import OFFSET, STEPS, Factors, settle_rows, workspace
+from kseeds.nearest.quantized_kernels import (
+    OFFSET,
+    STEPS,
+    Factors,
+    Found,
+    Steps,
+    Tile,
+    new_steps,
+    settle_rows,
+    workspace,
+)
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime import compile_policy
+from kseeds.runtime.aligned import Reused
 from kseeds.simd.byte_products import TOGETHER
 from kseeds.simd.products import ABREAST, side_by_side
 
-_LEAST_THETA = 1e-4
+_LEAST_THETA, _SPLIT = 1e-4, 0.02
+"""The least θ, and δ."""
+_MOST_NORM = 1e34
+"""Squared norm up to which no product is beyond single precision; see `settle_rows`."""
 _SINGLE = np.dtype(np.float32)
 
 
@@ -55,19 +69,31 @@ class Quantized(Gemm):
         Their metric.
     mean : ndarray, shape (d,)
         What to move the rows by, so that their norms are small.
+    keeps : bool
+        Whether the rows are kept in steps, for batches to come: a byte for each coordinate, and
+        twelve or twenty a row.
     """
 
     at_once = 2048
-    _settle_rows: Callable[..., int] = staticmethod(settle_rows)
 
-    def __init__(self, points: FloatArray, metric: Metric, mean: npt.NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        points: FloatArray,
+        metric: Metric,
+        mean: npt.NDArray[np.float64],
+        keeps: bool = False,
+    ) -> None:
         super().__init__(points, metric, mean)
         self._instead, self._is_useful = Gemm(points, metric, mean), True
+        self._keeps, self._kept, self._of_whole = keeps, new_steps(points[:0], True), False
 
     def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
         """Return what compares a block of rows with some centres."""
-        by_bytes, m = super().task(nearest, centers, first), len(centers)
         by_numbers = functools.cache(lambda: self._instead.task(nearest, centers, first))
+        factors, m = self._products(centers), len(centers)
+        if not factors.added[:m].max() < _MOST_NORM:
+            return by_numbers()
+        by_bytes = self._by_bytes(nearest, centers, factors, first)
 
         def task(start: int, stop: int) -> int:
             if not self._is_useful:
@@ -81,9 +107,34 @@ class Quantized(Gemm):
 
         return task
 
-    def _workspace(self, n_centers: int) -> Any:
-        """Return what `_settle_rows` needs for so many centres."""
-        return workspace(self._points, -(-n_centers // ABREAST) * ABREAST)
+    def _by_bytes(
+        self, nearest: Nearest, centers: FloatArray, factors: Factors, first: int
+    ) -> Task:
+        """Return what does so in any case."""
+        points = self._points
+        kept = self._steps_for(factors) if self._keeps else None
+        spaces = Reused(lambda: self._workspace(len(factors.added), kept))
+
+        def task(start: int, stop: int) -> int:
+            with spaces.one() as (steps, tile, found):
+                computed: int = settle_rows(
+                    points, centers, factors, steps, start, stop, first, nearest.squared,
+                    nearest.labels, tile, found,
+                )  # fmt: skip
+            return computed
+
+        return task
+
+    def _workspace(self, n_centers: int, kept: Steps | None) -> tuple[Steps, Tile, Found]:
+        steps = new_steps(self._points, False) if kept is None else kept
+        return steps, *workspace(self._points, n_centers)
+
+    def _steps_for(self, factors: Factors) -> Steps:
+        """Return the steps of all rows that are known, about the mean of these factors."""
+        of_whole = factors.whole >= 0.0
+        if len(self._kept.state) == 0 or of_whole != self._of_whole:
+            self._kept, self._of_whole = new_steps(self._points, True), of_whole
+        return self._kept
 
     def _products(self, centers: FloatArray) -> Factors:
         """Return the centres about the mean in steps, four side by side, and the bounds."""
@@ -115,9 +166,13 @@ class Quantized(Gemm):
         added[:m], added[m:] = rounded, np.inf
         packed = np.zeros((m, -(-d // TOGETHER) * TOGETHER), dtype=np.int8)
         packed[:, :d] = steps
+        of_error = (1.0 + _SPLIT) * (1.0 + epsilon) ** 2
+        of_rounded = (1.0 + 1.0 / _SPLIT) * epsilon**2  # what of |r|² is a share of |x|²
+        each = theta * (1.0 + 1.0 / _SPLIT) + 1.0 / theta
+        of_norm = 1.01 * (theta * (1.0 + _SPLIT) + epsilon) + each * of_rounded
         eps = float(np.finfo(centers.dtype).eps)
         stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
         return Factors(
-            side_by_side(packed.view(np.int32)), starts, slopes, added, mean[self._order], theta,
-            epsilon, slack, stretch, whole,
+            side_by_side(packed.view(np.int32)), starts, slopes, added, mean[self._order], of_norm,
+            each * of_error, slack, stretch, whole,
         )  # fmt: skip

@@ -8,7 +8,6 @@ what was found.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,8 @@ _UP = 2.0**-23
 """Share of a limit that no rounding to single precision exceeds."""
 _LEAST = 1e-30
 """The least step: what has smaller ones is taken for 0, and left as it is."""
+_MOST = 1e17
+"""The largest coordinate of which no product with a centre is beyond single precision."""
 _BYTE, _OF_1, _OF_2, _OF_3 = np.int32(255), np.int32(8), np.int32(16), np.int32(24)
 _OFFSETS = np.int32(OFFSET * 0x01010101 - 2**32)
 _LINE = 64
@@ -45,9 +46,10 @@ _LINE = 64
 class Factors(NamedTuple):
     """Centres in steps, four side by side, and what makes products of them lower bounds.
 
-    ``theta`` and ``epsilon`` bound what steps and rounding leave out, ``slack`` is what shifts may
-    be too large by, and ``stretch`` the factor by which a squared distance may be too small.
-    ``whole`` is the largest squared norm up to which products of rows of whole numbers are exact;
+    What steps and rounding leave out of a row is at most ``of_norm`` times its squared norm and
+    ``of_error`` times the square of what its own steps leave out. ``slack`` is what shifts may be
+    too large by, and ``stretch`` the factor by which a squared distance may be too small. ``whole``
+    is the largest squared norm up to which products of rows of whole numbers are exact;
     negative if those of no row are.
     """
 
@@ -56,28 +58,42 @@ class Factors(NamedTuple):
     slopes: Any
     added: Any
     mean: Any
-    theta: float
-    epsilon: float
+    of_norm: float
+    of_error: float
     slack: float
     stretch: float
     whole: float
 
 
-class Tile(NamedTuple):
-    """64 rows: their numbers, as columns about the mean, and in steps, four to a word.
+class Steps(NamedTuple):
+    """Tiles of 64 rows in steps about the mean, four to a word, as columns.
 
-    ``scales`` are the steps of each. ``norms`` are squared, and ``errors`` the squares of what
-    whole steps leave out; ``rest`` is more than 0 where subtracting the mean has lost something.
+    ``scales`` are the steps of each row. ``norms`` are squared, and ``errors`` the squares of what
+    whole steps leave out. ``state`` tells of each tile whether it is known, and what its products
+    are. If not ``are_kept``, there is one tile, which is of other rows every time.
+    """
+
+    words: Any
+    scales: Any
+    norms: Any
+    errors: Any
+    state: Any
+    are_kept: bool
+
+
+_UNKNOWN, _ROUNDED, _EXACT, _UNBOUNDED = 0, 1, 2, 3
+
+
+class Tile(NamedTuple):
+    """A workspace: the numbers of 64 rows, these as columns about the mean, and their largest.
+
+    ``rest`` is more than 0 where subtracting the mean has lost something.
     """
 
     rows: Any
     columns: Any
-    words: Any
-    norms: Any
-    errors: Any
     rest: Any
     most: Any
-    scales: Any
 
 
 class Found(NamedTuple):
@@ -94,28 +110,36 @@ class Found(NamedTuple):
     near: Any
 
 
+def new_steps(points: FloatArray, are_kept: bool) -> Steps:
+    """Return room for the steps of all rows, or of one tile of them."""
+    n, d = points.shape
+    tiles = -(-n // COLUMNS) if are_kept else 1
+    words = aligned((tiles, -(-d // TOGETHER), COLUMNS), np.int32)
+    scales = aligned((tiles, COLUMNS), np.float32)
+    norms, errors = aligned((2, tiles, COLUMNS), points.dtype)
+    return Steps(words, scales, norms, errors, np.zeros(tiles, dtype=np.uint8), are_kept)
+
+
 def workspace(points: FloatArray, n_centers: int) -> tuple[Tile, Found]:
     """Return what `settle_rows` needs for so many centres, a multiple of four."""
-    dtype, n_words = points.dtype, -(-points.shape[1] // TOGETHER)
-    values = aligned((TOGETHER * n_words + 4, COLUMNS), dtype)
-    values[:-4] = 0.0
-    norms, errors, rest, most = values[-4:]
-    numbers = aligned((n_words + 2, COLUMNS), np.int32)
-    words, at, near = numbers[:-2], *numbers[-2:]
-    singles = aligned((n_centers + 3, COLUMNS), np.float32)
-    table, scales, least, limits = singles[:-3], *singles[-3:]
-    rows = aligned(COLUMNS, np.int64)
-    tile = Tile(rows, values[:-4], words, norms, errors, rest, most, scales)
+    values = aligned((-(-points.shape[1] // TOGETHER) * TOGETHER + 2, COLUMNS), points.dtype)
+    values[:-2] = 0.0
+    at, near = aligned((2, COLUMNS), np.int32)
+    singles = aligned((n_centers + 2, COLUMNS), np.float32)
+    table, least, limits = singles[:-2], singles[-2:-1], singles[-1]
+    tile = Tile(aligned(COLUMNS, np.int64), values[:-2], *values[-2:])
     return tile, Found(table, least, at, limits, near)
 
 
 @inlined
-def _load_moved(points: Any, low: int, count: int, factors: Factors, tile: Tile) -> None:
+def _load_moved(
+    points: Any, low: int, count: int, factors: Factors, norms: Any, tile: Tile
+) -> None:
     """Write rows about the mean as columns, their squared norms and their largest coordinates.
 
     If products of whole numbers may be exact, ``rest`` tells where something was lost.
     """
-    columns, norms, rest, most = tile.columns, tile.norms, tile.rest, tile.most
+    columns, rest, most = tile.columns, tile.rest, tile.most
     for c in range(COLUMNS):
         tile.rows[c] = low + c
         norms[c], rest[c], most[c] = 0.0, 0.0, 0.0
@@ -134,13 +158,13 @@ def _load_moved(points: Any, low: int, count: int, factors: Factors, tile: Tile)
 
 
 @inlined
-def _quantize(factors: Factors, tile: Tile) -> None:
+def _quantize(factors: Factors, words: Any, scales: Any, errors: Any, tile: Tile) -> None:
     """Write the rows in steps, and the squares of what these leave out.
 
     Adding a number between the first two powers of two from which on floats are whole, and
     subtracting it again, rounds. What is beyond the last coordinate is 0.
     """
-    columns, scales, errors, most = tile.columns, tile.scales, tile.errors, tile.most
+    columns, most = tile.columns, tile.most
     kind = columns.dtype.type
     big = kind(_ROUNDS_SINGLE if columns.itemsize == 4 else _ROUNDS_DOUBLE)
     for c in range(COLUMNS):
@@ -148,7 +172,7 @@ def _quantize(factors: Factors, tile: Tile) -> None:
         scale = np.float32(1.0) if is_small else np.float32(most[c] / kind(STEPS))
         scales[c] = scale if scale > np.float32(_LEAST) else np.float32(1.0)
         most[c], errors[c] = kind(1.0) / kind(scales[c]), 0.0
-    for word in range(tile.words.shape[0]):
+    for word in range(words.shape[0]):
         j = TOGETHER * word
         for c in range(COLUMNS):
             a, b, scale = most[c], big, kind(scales[c])
@@ -156,7 +180,7 @@ def _quantize(factors: Factors, tile: Tile) -> None:
             p, q, r, s = (x * a + b) - b, (y * a + b) - b, (z * a + b) - b, (w * a + b) - b
             x, y, z, w = x - p * scale, y - q * scale, z - r * scale, w - s * scale
             errors[c] += (x * x + y * y) + (z * z + w * w)
-            tile.words[word, c] = _OFFSETS ^ (
+            words[word, c] = _OFFSETS ^ (
                 (np.int32(p) & _BYTE)
                 | (np.int32(q) & _BYTE) << _OF_1
                 | (np.int32(r) & _BYTE) << _OF_2
@@ -165,38 +189,60 @@ def _quantize(factors: Factors, tile: Tile) -> None:
 
 
 @inlined
-def _of_row(factors: Factors, norm: float, left: float) -> float:
-    """Return by how much bounds may exceed |x − c|² − |x|², for terms of the row."""
-    length, missing = math.sqrt(np.float64(norm)), math.sqrt(np.float64(left))
-    missing += factors.epsilon * (missing + length)
-    length += factors.epsilon * length + missing
-    of_steps = factors.theta * length * length + missing * missing / factors.theta
-    return of_steps + factors.epsilon * length * length + factors.slack
+def set_steps(
+    points: Any, low: int, rows: int, factors: Factors, at: int, steps: Steps, tile: Tile
+) -> None:
+    """Write rows, from number ``low`` on, as tile ``at`` of the steps."""
+    words, scales = steps.words[at], steps.scales[at]
+    norms, errors = steps.norms[at], steps.errors[at]
+    _load_moved(points, low, rows, factors, norms, tile)
+    beyond = 0
+    for c in range(rows):
+        beyond += not tile.most[c] <= _MOST
+    if beyond > 0:
+        steps.state[at] = _UNBOUNDED
+        return
+    _quantize(factors, words, scales, errors, tile)
+    steps.state[at] = _ROUNDED
+    if factors.whole >= 0.0:
+        others = 0
+        for c in range(rows):
+            is_exact = errors[c] + tile.rest[c] == 0.0 and scales[c] == np.float32(1.0)
+            others += not is_exact
+        if others == 0:
+            steps.state[at] = _EXACT
 
 
 @inlined
-def _limit(factors: Factors, norm: float, of_row: float, squared: float) -> np.float32:
+def of_row(factors: Factors, norm: float, left: float) -> float:
+    """Return by how much bounds may exceed |x − c|² − |x|², for terms of the row."""
+    of_steps = factors.of_norm * np.float64(norm) + factors.of_error * np.float64(left)
+    return of_steps + factors.slack
+
+
+@inlined
+def _limit(factors: Factors, norm: float, left: float, squared: float) -> np.float32:
     """Return the largest bound of a centre that may be as near as ``squared``."""
-    limit = np.float64(squared) * factors.stretch - np.float64(norm) + of_row
+    limit = np.float64(squared) * factors.stretch - np.float64(norm) + of_row(factors, norm, left)
     return np.float32(limit + _UP * abs(limit))
 
 
 @inlined
-def _is_whole(factors: Factors, tile: Tile, rows: int) -> bool:
-    """Tell whether the products of all rows are exact."""
-    others = 0
+def _are_exact(norms: Any, rows: int, most: float) -> bool:
+    """Tell whether all squared norms are small enough for products of whole numbers to be exact."""
+    largest = norms.dtype.type(0.0)
     for c in range(rows):
-        is_exact = tile.errors[c] + tile.rest[c] == 0.0 and tile.scales[c] == np.float32(1.0)
-        others += not (is_exact and tile.norms[c] <= factors.whole)
-    return others == 0
+        largest = norms[c] if norms[c] > largest else largest
+    return bool(largest <= most)
 
 
 @inlined
-def _keep_least(low: int, rows: int, number: int, squared: Any, labels: Any, tile: Tile,
-                found: Found) -> None:  # fmt: skip
+def _keep_least(
+    low: int, rows: int, number: int, squared: Any, labels: Any, norms: Any, found: Found
+) -> None:
     """Write the nearest of rows whose products are exact."""
     for c in range(rows):
-        exact = found.least[c] + tile.norms[c]
+        exact = found.least[0, c] + norms[c]
         is_nearer = exact < squared[low + c]
         label = np.int32(number) + found.at[c]
         labels[low + c] = label if is_nearer else labels[low + c]
@@ -205,39 +251,36 @@ def _keep_least(low: int, rows: int, number: int, squared: Any, labels: Any, til
 
 @inlined
 def _compare_least(
-    points: Any, low: int, rows: int, centers: Any, factors: Factors, number: int, squared: Any,
-    labels: Any, tile: Tile, found: Found,
+    points: Any, low: int, bits: int, centers: Any, factors: Factors, number: int, squared: Any,
+    labels: Any, norms: Any, errors: Any, found: Found,
 ) -> int:  # fmt: skip
-    """Compare rows with the centre of the least bound, and set limits for the others.
+    """Compare the rows of ``bits`` with the centre of the least bound, and limit others by it.
 
     Returns how many distances were computed.
     """
-    computed, limits, at, near = 0, found.limits, found.at, found.near
-    for c in range(rows):
-        i, norm = low + c, tile.norms[c]
-        of_row = _of_row(factors, norm, tile.errors[c])
-        limits[c], near[c] = _limit(factors, norm, of_row, squared[i]), -1
-        # What is no number has not been looked at.
-        if not found.least[c] <= limits[c]:
-            at[c] = -1
-            continue
+    computed, at, near = 0, found.at, found.near
+    while bits != 0:
+        c = _lowest_bit(bits)
+        bits &= bits - 1
+        i, near[c] = low + c, -1
         computed += 1
         exact = sum_of_squares(points, i, centers, at[c])
         if exact < squared[i]:
             squared[i], labels[i], near[c] = exact, number + at[c], at[c]
-            limits[c] = _limit(factors, norm, of_row, exact)
+            found.limits[c] = _limit(factors, norms[c], errors[c], exact)
     return computed
 
 
 @inlined
 def _compare_others(
-    points: Any, low: int, rows: int, centers: Any, factors: Factors, number: int, squared: Any,
-    labels: Any, tile: Tile, found: Found,
+    points: Any, low: int, of_rows: int, centers: Any, factors: Factors, number: int,
+    squared: Any, labels: Any, norms: Any, errors: Any, found: Found,
 ) -> int:  # fmt: skip
-    """Compare rows with all other centres within their limits; return how many that were."""
+    """Compare the rows of the bits ``of_rows`` with all other centres within their limits.
+
+    Returns how many distances were computed.
+    """
     computed, near = 0, found.near
-    # Bounds of columns without a row may be no numbers, which nothing rules out.
-    of_rows = (1 << rows) - 1 if rows < COLUMNS else -1
     for k in range(centers.shape[0]):
         bits = _entries_within(found.table, k, found.limits) & of_rows
         while bits != 0:
@@ -250,41 +293,66 @@ def _compare_others(
             exact = sum_of_squares(points, i, centers, k)
             if exact < squared[i] or (exact == squared[i] and k < near[c]):
                 squared[i], labels[i], near[c] = exact, number + k, k
-                of_row = _of_row(factors, tile.norms[c], tile.errors[c])
-                found.limits[c] = _limit(factors, tile.norms[c], of_row, exact)
+                found.limits[c] = _limit(factors, norms[c], errors[c], exact)
     return computed
+
+
+@inlined
+def _compare_all(
+    points: Any, low: int, rows: int, centers: Any, number: int, squared: Any, labels: Any
+) -> int:
+    """Compare rows with all centres; return how many distances were computed."""
+    for i in range(low, low + rows):
+        for k in range(centers.shape[0]):
+            exact = sum_of_squares(points, i, centers, k)
+            if exact < squared[i]:
+                squared[i], labels[i] = exact, number + k
+    return rows * len(centers)
 
 
 @kernel
 def settle_rows(
-    points: Any, centers: Any, factors: Factors, start: int, stop: int, number: int,
+    points: Any, centers: Any, factors: Factors, steps: Steps, start: int, stop: int, number: int,
     squared: Any, labels: Any, tile: Tile, found: Found,
 ) -> int:  # fmt: skip
     """Compare the rows from ``start`` to ``stop`` with ``centers``, numbered from ``number``.
 
     Overwrites ``squared`` and ``labels`` where a centre is strictly nearer, ties to the lowest
-    number. Returns how many distances of whole rows were computed.
+    number. Returns how many distances of whole rows were computed. If steps are kept, ``start`` is
+    a multiple of 64.
     """
     computed, d = 0, points.shape[1]
     for low in range(start, stop, COLUMNS):
         rows = COLUMNS if low + COLUMNS < stop else stop - low
-        _load_moved(points, low, rows, factors, tile)
-        # The next rows are read while products of these are computed.
-        following = low + 2 * COLUMNS if low + 2 * COLUMNS < stop else stop
-        for place in range((low + COLUMNS) * d, following * d, _LINE // points.itemsize):
-            _prefetch(points, place)
-        _quantize(factors, tile)
-        _byte_products(
-            tile.words, factors.words, factors.starts, tile.scales, factors.slopes,
-            factors.added, found.table, found.least, found.at,
-        )  # fmt: skip
-        if factors.whole >= 0.0 and _is_whole(factors, tile, rows):
-            _keep_least(low, rows, number, squared, labels, tile, found)
+        at = low // COLUMNS if steps.are_kept else 0
+        if not steps.are_kept or steps.state[at] == _UNKNOWN:
+            set_steps(points, low, rows, factors, at, steps, tile)
+            # The next rows are read while products of these are computed.
+            following = low + 2 * COLUMNS if low + 2 * COLUMNS < stop else stop
+            for place in range((low + COLUMNS) * d, following * d, _LINE // points.itemsize):
+                _prefetch(points, place)
+        norms, errors, limits = steps.norms[at], steps.errors[at], found.limits
+        if steps.state[at] == _UNBOUNDED:
+            computed += _compare_all(points, low, rows, centers, number, squared, labels)
             continue
-        computed += _compare_least(
-            points, low, rows, centers, factors, number, squared, labels, tile, found
-        )
-        computed += _compare_others(
-            points, low, rows, centers, factors, number, squared, labels, tile, found
-        )
+        _byte_products(
+            steps.words[at], factors.words, factors.starts, steps.scales[at], factors.slopes,
+            factors.added, found.table, found.least[0], found.at,
+        )  # fmt: skip
+        if steps.state[at] == _EXACT and _are_exact(norms, rows, factors.whole):
+            _keep_least(low, rows, number, squared, labels, norms, found)
+            continue
+        for c in range(rows):
+            limits[c] = _limit(factors, norms[c], errors[c], squared[low + c])
+        of_rows = (1 << rows) - 1 if rows < COLUMNS else -1
+        of_rows &= _entries_within(found.least, 0, limits)
+        if of_rows != 0:
+            computed += _compare_least(
+                points, low, of_rows, centers, factors, number, squared, labels, norms, errors,
+                found,
+            )  # fmt: skip
+            computed += _compare_others(
+                points, low, of_rows, centers, factors, number, squared, labels, norms, errors,
+                found,
+            )  # fmt: skip
     return computed
