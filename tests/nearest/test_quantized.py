@@ -13,6 +13,7 @@ from kseeds.nearest.quantized import Quantized
 from kseeds.nearest.quantized_kernels import new_steps, of_row, set_steps, workspace
 from kseeds.nearest.state import Nearest
 from kseeds.runtime import compile_policy
+from kseeds.runtime.aligned import read_only
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers
 from tests.nearest.test_product_bounds import KINDS
@@ -114,6 +115,29 @@ def test_whole_numbers_of_few_steps_are_never_in_doubt():
         assert (counts.exact > 0) == doubted
         np.testing.assert_array_equal(found.labels, brute.labels)
         np.testing.assert_array_equal(found.squared, brute.squared)
+
+
+@pytest.mark.parametrize("most", [100, 999])
+@both_types
+def test_kept_rows_are_about_the_mean_of_every_batch(dtype, most):
+    rng = np.random.default_rng(most)
+    X = rng.integers(0, most, size=(3000, 20)).astype(dtype)
+    prepared = prepare_points(X, "euclidean")
+    points, metric = prepared.points, prepared.metric
+    mean = points.mean(axis=0, dtype=np.float64)
+    off = np.sign(np.rint(mean) - mean).astype(dtype)  # where another mean would do most harm
+    beside = [X[200:220] + side * off for side in (30.25, -30.5, 30.5, -30.25)]
+    kept, alone = Quantized(points, metric, mean, keeps=True), BruteForce(points, metric)
+    states = [Nearest.empty(points), Nearest.empty(points)]
+    # Rows, then others that are not whole, then rows again.
+    batches = [X[:40], np.concatenate(beside).astype(dtype), X[120:300], X[300:301] + dtype(0.5)]
+    with Workers(2) as workers:
+        for batch in batches:
+            for state, strategy in zip(states, (kept, alone), strict=True):
+                strategy.update(state, read_only(batch), state.n_compared, workers)
+                state.n_compared += len(batch)
+            np.testing.assert_array_equal(states[0].labels, states[1].labels)
+            np.testing.assert_array_equal(states[0].squared, states[1].squared)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e-20, 1e17, 1e150])

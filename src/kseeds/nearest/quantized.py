@@ -23,6 +23,7 @@ and no tie is in doubt.
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -31,22 +32,22 @@ from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.gemm import Gemm, Task
 from kseeds.nearest.quantized_kernels import (
-    OFFSET,
     STEPS,
     Factors,
     Found,
     Steps,
     Tile,
     new_steps,
+    set_factors,
     settle_rows,
     workspace,
 )
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime import compile_policy
-from kseeds.runtime.aligned import Reused
+from kseeds.runtime.aligned import Reused, aligned
 from kseeds.simd.byte_products import TOGETHER
-from kseeds.simd.products import ABREAST, side_by_side
+from kseeds.simd.products import ABREAST
 
 _LEAST_THETA, _SPLIT = 1e-4, 0.02
 """The least θ, and δ."""
@@ -85,7 +86,8 @@ class Quantized(Gemm):
     ) -> None:
         super().__init__(points, metric, mean)
         self._instead, self._is_useful = Gemm(points, metric, mean), True
-        self._keeps, self._kept, self._of_whole = keeps, new_steps(points[:0], True), False
+        self._keeps = keeps
+        self._kept: tuple[FloatArray, Steps] | None = None
 
     def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
         """Return what compares a block of rows with some centres."""
@@ -131,48 +133,57 @@ class Quantized(Gemm):
 
     def _steps_for(self, factors: Factors) -> Steps:
         """Return the steps of all rows that are known, about the mean of these factors."""
-        of_whole = factors.whole >= 0.0
-        if len(self._kept.state) == 0 or of_whole != self._of_whole:
-            self._kept, self._of_whole = new_steps(self._points, True), of_whole
-        return self._kept
+        if self._kept is None or not np.array_equal(factors.mean, self._kept[0]):
+            self._kept = factors.mean, new_steps(self._points, True)
+        return self._kept[1]
 
     def _products(self, centers: FloatArray) -> Factors:
         """Return the centres about the mean in steps, four side by side, and the bounds."""
-        (m, d), is_whole = centers.shape, are_whole(centers)
+        (m, d), mean = centers.shape, self._mean[self._order]
+        room = -(-m // ABREAST) * ABREAST
+        starts, slopes = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=_SINGLE)
+        added = np.full(room, np.inf, dtype=_SINGLE)  # what is missing is nearest to nothing
+        words = aligned((room // ABREAST * -(-d // TOGETHER), ABREAST), np.int32)
+        norms, errors = np.empty((2, m))
+        is_exact = False
+        if are_whole(centers):
+            rounded = np.rint(mean)
+            most = set_factors(
+                centers, rounded, self._order, True, words, starts, slopes, norms, errors
+            )
+            if is_exact := most <= STEPS:
+                mean = rounded
+        if not is_exact:
+            set_factors(centers, mean, self._order, False, words, starts, slopes, norms, errors)
+        bounds = self._bounds(norms, errors, added, is_exact)
+        return Factors(words, starts, slopes, added, mean, *bounds)
+
+    def _bounds(
+        self,
+        norms: npt.NDArray[np.float64],
+        errors: npt.NDArray[np.float64],
+        added: npt.NDArray[np.float32],
+        is_exact: bool,
+    ) -> tuple[float, float, float, float, float]:
+        """Write the shifts of centres, and return what follows them in `Factors`."""
+        d = len(self._order)
         roundings = (2 * d + 16) * 0.5 * float(np.finfo(_SINGLE).eps)
         epsilon = roundings / (1.0 - min(0.5, roundings))
-        mean = np.rint(self._mean) if is_whole else self._mean
-        moved = (centers - mean)[:, self._order].astype(np.float64)
-        most, norms = np.abs(moved).max(axis=1), np.einsum("ij,ij->i", moved, moved)
-        is_exact = is_whole and float(most.max()) <= STEPS
-        scales = np.ones(m) if is_exact else (most / STEPS).astype(_SINGLE).astype(np.float64)
-        scales[scales == 0.0] = 1.0
-        steps = np.clip(np.rint(moved / scales[:, None]), -STEPS, STEPS)
-        left = moved - steps * scales[:, None]
-        errors = np.einsum("ij,ij->i", left, left)
-        theta = float(np.sqrt(errors.sum() / max(float(norms.sum()), np.finfo(np.float64).tiny)))
+        theta = math.sqrt(errors.sum() / max(float(norms.sum()), np.finfo(np.float64).tiny))
         theta = min(max(theta, _LEAST_THETA), 1.0)
-        # Shifts of whole numbers are not rounded down, in case products are exact.
-        slack = (theta + epsilon) * float(norms.max()) if is_exact else 0.0
-        whole = exact_up_to(norms, _SINGLE) if is_exact else -1.0
-        shifts = norms if is_exact else norms * (1.0 - epsilon - theta) - errors / theta
-        rounded = shifts.astype(_SINGLE)
-        if not is_exact:
-            rounded = np.nextafter(rounded, _SINGLE.type(-np.inf))
-        room = -(-m // ABREAST) * ABREAST
-        starts, slopes, added = (np.zeros(room, dtype) for dtype in (np.int32, _SINGLE, _SINGLE))
-        starts[:m], slopes[:m] = -OFFSET * steps.sum(axis=1), -2.0 * scales
-        # What is missing from the last four is nearest to nothing.
-        added[:m], added[m:] = rounded, np.inf
-        packed = np.zeros((m, -(-d // TOGETHER) * TOGETHER), dtype=np.int8)
-        packed[:, :d] = steps
-        of_error = (1.0 + _SPLIT) * (1.0 + epsilon) ** 2
-        of_rounded = (1.0 + 1.0 / _SPLIT) * epsilon**2  # what of |r|² is a share of |x|²
+        slack, whole = 0.0, -1.0
+        if is_exact:  # shifts are not rounded down, in case products are exact
+            slack, whole = (theta + epsilon) * float(norms.max()), exact_up_to(norms, _SINGLE)
+            added[: len(norms)] = norms
+        else:
+            shifts = (norms * (1.0 - epsilon - theta) - errors / theta).astype(_SINGLE)
+            added[: len(norms)] = np.nextafter(shifts, _SINGLE.type(-np.inf))
+        # What a row's own steps leave out is at most the first of these times what was computed of
+        # it, squared, and the second times |x|².
+        of_left = (1.0 + _SPLIT) * (1.0 + epsilon) ** 2
+        of_rounding = (1.0 + 1.0 / _SPLIT) * epsilon**2
         each = theta * (1.0 + 1.0 / _SPLIT) + 1.0 / theta
-        of_norm = 1.01 * (theta * (1.0 + _SPLIT) + epsilon) + each * of_rounded
-        eps = float(np.finfo(centers.dtype).eps)
+        of_norm = 1.01 * (theta * (1.0 + _SPLIT) + epsilon) + each * of_rounding
+        eps = float(np.finfo(self._points.dtype).eps)
         stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
-        return Factors(
-            side_by_side(packed.view(np.int32)), starts, slopes, added, mean[self._order], of_norm,
-            each * of_error, slack, stretch, whole,
-        )  # fmt: skip
+        return of_norm, each * of_left, slack, stretch, whole

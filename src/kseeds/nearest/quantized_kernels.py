@@ -19,6 +19,7 @@ from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.compiler import inlined, kernel
 from kseeds.simd.byte_products import TOGETHER, byte_products, entries_within
+from kseeds.simd.products import ABREAST
 from kseeds.simd.row_products import lowest_bit
 from kseeds.simd.runs import prefetch
 
@@ -129,6 +130,41 @@ def workspace(points: FloatArray, n_centers: int) -> tuple[Tile, Found]:
     table, least, limits = singles[:-2], singles[-2:-1], singles[-1]
     tile = Tile(aligned(COLUMNS, np.int64), values[:-2], *values[-2:])
     return tile, Found(table, least, at, limits, near)
+
+
+@kernel
+def set_factors(
+    centers: Any, mean: Any, order: Any, is_whole: bool, words: Any, starts: Any, slopes: Any,
+    norms: Any, errors: Any,
+) -> float:  # fmt: skip
+    """Write centres about the mean in steps, their squared norms and the squares of their errors.
+
+    ``mean`` is in the order of columns. Centres of whole numbers have steps of 1; returns their
+    largest coordinate, which should not be more than `STEPS` then.
+    """
+    (m, d), n_words, largest = centers.shape, words.shape[0] // (starts.shape[0] // ABREAST), 0.0
+    words[:] = 0
+    for k in range(m):
+        most, norm, error, total = 0.0, 0.0, 0.0, np.int64(0)
+        for j in range(d):
+            value = np.float64(centers[k, order[j]] - mean[j])
+            norm += value * value
+            most = abs(value) if abs(value) > most else most
+        step = np.float32(1.0 if is_whole else most / STEPS)
+        scale = np.float64(step) if step > _LEAST else np.float64(1.0)
+        for j in range(d):
+            value = np.float64(centers[k, order[j]] - mean[j])
+            steps = min(max(np.rint(value / scale), -STEPS), STEPS)
+            error += (value - steps * scale) ** 2
+            whole = np.int32(steps)
+            total += np.int64(whole)
+            place = k // ABREAST * n_words + j // TOGETHER
+            shift = np.int32(8 * (j % TOGETHER))
+            words[place, k % ABREAST] |= (whole & _BYTE) << shift
+        starts[k], slopes[k] = -OFFSET * total, np.float32(-2.0 * scale)
+        norms[k], errors[k] = norm, error
+        largest = most if most > largest else largest
+    return largest
 
 
 @inlined
