@@ -164,7 +164,7 @@ class Bounds:
         """Return what comparing a row with all centres costs."""
         job = self._job
         all_rows = seconds(job, self._updater.strategy) * 1e9 * job.workers.n_threads
-        products = costs_of_nearest.products(job.points, job.expected, job.batches)
+        products = costs_of_nearest.products(job.points, job.expected, job.batches, job.keeps_steps)
         return min(all_rows / len(job.points), products) / job.batches
 
     def _pay(self, n_clusters: int, left: int, computed: int) -> bool:

@@ -35,6 +35,8 @@ NEW_BUILD = 2.0 if registers.ARE_WIDE else 1.5
 """How much more building a tree takes, compared with products, in memory that is new to a call."""
 IN_LEAF = 0.5 if registers.ARE_WIDE else 1.0
 """What wide registers leave of the cost of pairs in leaves, compared with products."""
+SAMPLE_ROWS = 256
+"""Rows of a sample by which structure is judged."""
 COMPONENTS = 40_000.0
 """A dimension, when principal components are looked for, whatever the number of rows."""
 PROBE = 2e6
@@ -193,12 +195,15 @@ def projected_scan(
     """Return the cost of a projected scan along ``count`` components for all centres expected.
 
     Projecting, all pairs of projections, the share of distances they leave open, and the nearest.
+    That share is of as many centres as there are rows in a sample; the nearer the nearest of more
+    centres is, the less is left.
     """
     d = _columns(points)
     projecting = d * (0.85 + 0.025 * count)
-    pairs = expected * (0.2 + 0.05 * count)
-    whole = left_open * expected * (1.4 + 0.25 * d)
-    return width_of(points) * (projecting + pairs + whole + batches * (110.0 + 0.5 * d))
+    pairs = expected * (0.04 + 0.035 * count)
+    left_open *= math.sqrt(SAMPLE_ROWS / max(SAMPLE_ROWS, expected / batches))
+    whole = left_open * expected * (40.0 + 0.08 * d)
+    return width_of(points) * (projecting + pairs + whole + batches * (110.0 + 0.63 * d))
 
 
 def projected_tree(
@@ -206,12 +211,13 @@ def projected_tree(
 ) -> float:
     """Return the cost of a tree over projections, built and used for all centres expected.
 
-    It looks at a share of the centres that grows with the ``dimension`` of the projections, and at
-    the share of whole rows that projections leave open (`projected_scan`).
+    It looks at a share of the centres that grows with the ``dimension`` of the projections, at some
+    in every batch, and at the share of whole rows that projections leave open.
     """
-    d = _columns(points)
-    share: float = 0.0035 * min(dimension, 64.0) ** 2.4 + left_open * (1.4 + 0.25 * d)
-    return width_of(points) * (60.0 + 3.5 * d + batches * TREE_BATCH + expected * share)
+    d, dimension = _columns(points), min(dimension, 64.0)
+    share: float = 0.0035 * dimension**2.4 + left_open * (1.4 + 0.25 * d)
+    each = TREE_BATCH + 22.0 * dimension
+    return width_of(points) * (60.0 + 3.0 * d + batches * each + expected * share)
 
 
 def gemm(points: FloatArray, expected: float, batches: int) -> float:
@@ -241,11 +247,11 @@ def quantized(points: FloatArray, expected: float, batches: int, keeps: bool = F
     return expected * (0.13 + 0.0053 * d) + beside
 
 
-def products(points: FloatArray, expected: float, batches: int) -> float:
+def products(points: FloatArray, expected: float, batches: int, keeps: bool = False) -> float:
     """Return the cost of the faster products for all centres expected, on this machine."""
     numbers = gemm(points, expected, batches)
     has_bytes = registers.MULTIPLY_BYTES and _columns(points) >= LANES
-    return min(numbers, quantized(points, expected, batches)) if has_bytes else numbers
+    return min(numbers, quantized(points, expected, batches, keeps)) if has_bytes else numbers
 
 
 def greedy_naive(points: FloatArray, trials: int) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
+from kseeds.nearest.costs import SAMPLE_ROWS
 from kseeds.runtime.blas import one_blas_thread
 
-_ROWS = 256
 _TIMES = 8
 
 
@@ -27,7 +27,7 @@ class Sample:
     """
 
     def __init__(self, points: FloatArray) -> None:
-        self._rows = points[:: max(1, len(points) // _ROWS)][:_ROWS].astype(np.float64)
+        self._rows = points[:: max(1, len(points) // SAMPLE_ROWS)][:SAMPLE_ROWS].astype(np.float64)
         self._rows -= self._rows.mean(axis=0)
         self._table = _squared_distances(self._rows)
         self._nearest = self._table.min(axis=1)
