@@ -44,8 +44,10 @@ from kseeds.sampling import sum_tree
 from kseeds.sampling.sum_tree import Masses
 from kseeds.sampling.sum_tree_kernels import sum_inner
 
-_PER_ROW, _AT_LEAST = 4, 1 << 18
+_PER_ROW, _AT_LEAST = 3, 1 << 18
 """Entries of lists there is room for: so many per row, and so many in all."""
+_SHORT = 4
+"""Which part of the rows of a block there is room for in a list, if there are many lists."""
 _FILLED = 0.8
 """Share of them that a pool is expected to need."""
 _MOST_COLUMNS = 256
@@ -285,6 +287,10 @@ class PoolRows:
         def task(block: int, _: int) -> None:
             with self._spaces.one() as space:
                 total = int(lists.fill(rows, bounds, factors, block, space, doubts))
+                longest = int(space.counts[:count].max())
+                if longest > space.lists.shape[1]:
+                    space = self._space(count, longest)
+                    lists.fill(rows, bounds, factors, block, space, doubts)
                 sizes[block] = space.counts[:count]
                 with lock:
                     start = used[0]
@@ -295,9 +301,12 @@ class PoolRows:
         self._workers.over_blocks(task, self._blocks, 1)
         return starts, doubts, sizes.sum(axis=0)
 
-    def _space(self, columns: int) -> lists.Space:
+    def _space(self, columns: int, size: int | None = None) -> lists.Space:
+        """Return a workspace for so many columns, with room for so many rows each."""
         rows = self._rows
-        return lists.workspace(rows.points, len(rows.leading), columns, rows.size)
+        # Pools of many columns are for many seeds, and their lists are short.
+        usual = rows.size if columns <= LANES else rows.size // _SHORT
+        return lists.workspace(rows.points, len(rows.leading), columns, size or usual)
 
     def _factors(self, columns: list[int]) -> lists.Factors:
         """Return rows as factors about the mean, times −2, sixteen side by side."""

@@ -72,7 +72,7 @@ class Space(NamedTuple):
 
 
 def workspace(points: FloatArray, leading: int, columns: int, size: int) -> Space:
-    """Return what `fill` needs."""
+    """Return what `fill` needs, with room for ``size`` rows in every list."""
     return Space(
         aligned((LANES, leading), points.dtype), aligned(LANES, points.dtype),
         np.zeros(LANES), np.zeros(LANES), aligned((LANES, LANES), points.dtype),
@@ -113,7 +113,10 @@ def start_rows(rows: Rows, centers: Any, masses: Masses, start: int, stop: int) 
 def fill(
     rows: Rows, bounds: Any, factors: Factors, block: int, space: Space, doubts: Any
 ) -> int:  # fmt: skip
-    """List the rows of a block that may be nearer to a column than what they have; count them."""
+    """List the rows of a block that may be nearer to a column than what they have; count them.
+
+    Where there are more of them than there is room for, they are only counted.
+    """
     n, d, columns = rows.points.shape[0], rows.leading.shape[0], factors.squares.shape[0]
     is_whole = d == rows.points.shape[1]
     start, shrunk, largest = block * rows.size, 1.0 - rows.epsilon, 0.0
@@ -160,7 +163,8 @@ def fill(
                             continue
                         share = np.float64(found) * space.scales[r]
                     code = PARTS if share >= 1.0 else (int(share * PARTS) if share > 0.0 else 0)
-                    space.lists[column, space.counts[column]] = (code << 16) | (low - start + r)
+                    if space.counts[column] < space.lists.shape[1]:
+                        space.lists[column, space.counts[column]] = (code << 16) | (low - start + r)
                     space.counts[column] += 1
     total = 0
     for k in range(columns):
