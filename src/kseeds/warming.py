@@ -182,7 +182,7 @@ def _warm_lazy(X: np.ndarray[Any, Any], *, is_sparse: bool) -> None:
     # Batches on several threads, too: of dense rows for so many distances only.
     if not is_sparse:
         wide = read_only(np.tile(problem.points, (1, 16)))
-        problem = replace(problem, points=wide, initial=wide[:1], n_clusters=500)
+        problem = replace(problem, points=wide, initial=wide[:1], n_clusters=1000)
     draw(replace(problem, n_threads=2), kernels="compiled", refresh="never")
 
 

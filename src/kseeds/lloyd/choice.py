@@ -41,7 +41,9 @@ class Job:
     def comparing(self) -> nearest.Job:
         """What it takes to compare all rows with all centres in every iteration."""
         pairs = self.iterations * self.n_clusters
-        return nearest.Job(self.points, self.metric, self.workers, pairs, self.iterations)
+        return nearest.Job(
+            self.points, self.metric, self.workers, pairs, self.iterations, costs.ROOM
+        )
 
 
 def _naive(job: Job) -> Assigner:

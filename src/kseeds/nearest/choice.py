@@ -22,8 +22,10 @@ _TREE_DIMENSIONS = 8
 _TREE_ROWS = 8192
 _TREE_COMPONENTS = 7
 _SCAN_COMPONENTS = (8, 16, 32, 64)
-_MOST_KEPT = 64 << 20
-"""Bytes that rows in steps may take, if they are kept."""
+_TREE_KEEPS = 25
+"""Numbers that a tree over projections keeps of a row, while it is built."""
+_MOST_KEPT, _LITTLE = 64 << 20, 16 << 20
+"""Bytes that rows in steps may take, if they are kept, and that nobody need save."""
 _MOST_BYTES = 1 << 16
 """Columns up to which no sum of products of bytes exceeds 2³¹."""
 
@@ -38,7 +40,7 @@ class Job:
     expected: float
     batches: int = 1
     room: float = math.inf
-    """Bytes per row that may be kept between batches."""
+    """Bytes per row that may be kept beside the rows; a quarter of theirs in any case."""
 
     @cached_property
     def sample(self) -> Sample:
@@ -59,7 +61,13 @@ class Job:
     def keeps_steps(self) -> bool:
         """Whether rows are kept in steps between batches of products of bytes."""
         kept = self._columns + 4 + 2 * self.points.itemsize
-        return self.batches > 1 and kept <= self.room and kept * len(self.points) <= _MOST_KEPT
+        is_small = kept * len(self.points) <= _MOST_KEPT
+        return self.batches > 1 and is_small and self.has_room(kept)
+
+    def has_room(self, per_row: float) -> bool:
+        """Tell whether so many bytes per row may be kept."""
+        allowed = int(self.points.nbytes) / 4 + _LITTLE
+        return per_row <= self.room or per_row * len(self.points) <= allowed
 
     @cached_property
     def scan(self) -> tuple[float, int]:
@@ -89,7 +97,7 @@ class Job:
 
     def one_batch(self, n_centers: int) -> Job:
         """Return the job of one batch, with what was found out about the rows."""
-        job = Job(self.points, self.metric, self.workers, n_centers)
+        job = Job(self.points, self.metric, self.workers, n_centers, room=self.room)
         for known in ("sample", "dimension", "components"):
             if known in self.__dict__:
                 job.__dict__[known] = self.__dict__[known]
@@ -301,4 +309,6 @@ def fastest(job: Job) -> str:
     if without <= at_best + 2.0 * (costs.probe(points) + costs.components(points)):
         return floor
     found = {floor: without, "projected_scan": job.scan[0], "projected_tree": job.projected_tree}
-    return min(found, key=found.__getitem__)
+    width = points.itemsize
+    kept = {"projected_scan": job.scan[1] * width + 8, "projected_tree": _TREE_KEEPS * width}
+    return min((one for one in found if job.has_room(kept.get(one, 0))), key=found.__getitem__)

@@ -28,6 +28,9 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling.streams import Purpose
 
 _TREE_COMPONENTS = 7
+_TREE_COLUMNS, _TREE_BYTES = 4, 16 << 20
+"""Columns up to which a forest takes forty bytes a row at most, copies of the coordinates included,
+and bytes of data up to which nobody need save them."""
 _MOST_SPARSE = 256
 """Candidates of a step up to which there is room for what each has found of sparse rows."""
 
@@ -210,6 +213,8 @@ def _compiled_costs(problem: Problem, trials: int, job: Job) -> dict[str, float]
     # The data is only looked at if that could pay: at best a tree is built, and little else.
     looking = costs.probe(points)
     if tree_is_possible(points, problem.metric):
+        if d > _TREE_COLUMNS and points.nbytes > _TREE_BYTES:
+            return found
         if min(found.values()) > costs.greedy_tree(points, k, trials, 0.0) + looking:
             found["tree"] = looking + costs.greedy_tree(points, k, trials, job.dimension)
         return found
