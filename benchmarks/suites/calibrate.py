@@ -135,7 +135,7 @@ CALIBRATIONS: dict[str, Calibration] = {
         lambda b, m=m: (b.update("brute", m)[1], costs.stopped(*b.rows, m, 1)), MANY)
         for m in (128, 1024)},
     "projected scan, 512 centres": Calibration(
-        ("projected_scan", "SAMPLE_ROWS"),
+        ("projected_scan", "SAMPLE_ROWS", "OF_MEANS"),
         lambda b: (sum(b.update("projected_scan", 512)[:2]),
                    costs.projected_scan(b.points, 8, 512, 1, b.left_open(8))), MANY),
     "gemm, 512 centres": Calibration(

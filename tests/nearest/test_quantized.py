@@ -16,6 +16,7 @@ from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import read_only
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.threads import Workers
+from tests.harness.isolation import run
 from tests.nearest.test_product_bounds import KINDS
 from tests.simd.test_byte_products import BYTE_PRODUCTS
 from tests.simd.test_interpreted_twins import both_types
@@ -138,6 +139,51 @@ def test_kept_rows_are_about_the_mean_of_every_batch(dtype, most):
                 state.n_compared += len(batch)
             np.testing.assert_array_equal(states[0].labels, states[1].labels)
             np.testing.assert_array_equal(states[0].squared, states[1].squared)
+
+
+@both_types
+def test_rows_that_are_not_whole_have_fine_steps_beside_whole_centres(dtype):
+    X = np.random.default_rng(0).normal(size=(3000, 40)).astype(dtype)
+    prepared = prepare_points(X, "euclidean")
+    points, metric = prepared.points, prepared.metric
+    centers = np.random.default_rng(1).integers(-2, 3, size=(300, 40)).astype(dtype)
+    strategy = Quantized(points, metric, np.zeros(40), keeps=True)
+    brute, _ = compared(points, metric, BruteForce(points, metric), centers)
+    for _ in range(2):
+        found, counts = compared(points, metric, strategy, centers)
+        assert counts.exact < 3 * len(points)
+        np.testing.assert_array_equal(found.labels, brute.labels)
+        np.testing.assert_array_equal(found.squared, brute.squared)
+
+
+def test_large_numbers_in_double_precision_warn_of_nothing():
+    points = 1e25 * np.random.default_rng(0).normal(size=(2000, 32))
+    metric, _ = bind("euclidean", points, 1.0)
+    found, _ = compared(points, metric, Quantized(points, metric, np.zeros(32)), points[:200])
+    brute, _ = compared(points, metric, BruteForce(points, metric), points[:200])
+    np.testing.assert_array_equal(found.labels, brute.labels)
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_ENABLE_AVX=0", "NUMBA_CPU_NAME=generic"])
+def test_kernels_for_other_machines_do_without_the_instruction(variable):
+    name, _, value = variable.partition("=")
+    code = """
+import numpy as np
+from kseeds import assign
+from kseeds.runtime import registers
+from kseeds.nearest.choice import Job
+from kseeds.nearest.state import Nearest
+from kseeds.nearest.update import NearestUpdater
+from kseeds.inputs import prepare_points
+from kseeds.runtime.threads import Workers
+X = np.random.default_rng(0).normal(size=(500, 20)).astype(np.float32)
+prepared, nearest = prepare_points(X, "euclidean"), Nearest.empty(X)
+with Workers(1) as workers:
+    job = Job(prepared.points, prepared.metric, workers, 20)
+    NearestUpdater(job, "quantized").update(nearest, prepared.points[:20], 0)
+print(registers.MULTIPLY_BYTES, (nearest.labels == assign(X, X[:20]).labels).all())
+"""
+    assert run(code, seconds=200, **{name: value}).stdout.split() == ["False", "True"]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e-20, 1e17, 1e150])

@@ -42,7 +42,7 @@ class Job:
         """What it takes to compare all rows with all centres in every iteration."""
         pairs = self.iterations * self.n_clusters
         return nearest.Job(
-            self.points, self.metric, self.workers, pairs, self.iterations, costs.ROOM
+            self.points, self.metric, self.workers, pairs, self.iterations, costs.ROOM, True
         )
 
 

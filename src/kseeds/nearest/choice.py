@@ -40,7 +40,9 @@ class Job:
     expected: float
     batches: int = 1
     room: float = math.inf
-    """Bytes per row that may be kept beside the rows; a quarter of theirs in any case."""
+    """Bytes per row that may be kept beside the rows; in any case a quarter of theirs, and some."""
+    of_means: bool = False
+    """Whether centres are means, which are nearer to rows than other rows are."""
 
     @cached_property
     def sample(self) -> Sample:
@@ -87,6 +89,7 @@ class Job:
 
     def _scan_with(self, count: int) -> tuple[float, int]:
         left_open = self.sample.left_open(self.components.directions[:, :count])
+        left_open *= costs.OF_MEANS if self.of_means else 1.0
         cost = costs.projected_scan(self.points, count, self.expected, self.batches, left_open)
         return cost, count
 
@@ -97,7 +100,7 @@ class Job:
 
     def one_batch(self, n_centers: int) -> Job:
         """Return the job of one batch, with what was found out about the rows."""
-        job = Job(self.points, self.metric, self.workers, n_centers, room=self.room)
+        job = replace(self, expected=n_centers, batches=1)
         for known in ("sample", "dimension", "components"):
             if known in self.__dict__:
                 job.__dict__[known] = self.__dict__[known]

@@ -35,6 +35,8 @@ NEW_BUILD = 2.0 if registers.ARE_WIDE else 1.5
 """How much more building a tree takes, compared with products, in memory that is new to a call."""
 IN_LEAF = 0.5 if registers.ARE_WIDE else 1.0
 """What wide registers leave of the cost of pairs in leaves, compared with products."""
+OF_MEANS = 0.5
+"""What means leave open of the pairs that projections of rows do."""
 SAMPLE_ROWS = 256
 """Rows of a sample by which structure is judged."""
 COMPONENTS = 40_000.0

@@ -13,11 +13,11 @@ has. The best θ is |e| / |x̂| and |r| / |c|, which hardly varies. For any δ >
 
 Rounding: let u be the unit roundoff of single precision, in which bounds are computed whatever that
 of the rows. Differences to the mean err by 4u·(|x|² + |c|²), as in `kseeds.nearest.gemm`, the norm
-of a row by d·u of it; scaling products, and adding them to the shift, by 3u·(|x̂|² + |ĉ|²) and
-u·|c|², where |ĉ| ≤ 2|c|. All of it is less than (2d + 16)u·(|x|² + |c|²), but for products of these
-terms, and ε = γ(2d + 16) bounds them, too. |r| as computed errs by ε|r| + ε|x| at most. Whole
-numbers of at most 127 are whole steps: their products are exact (`kseeds.nearest.whole_numbers`),
-and no tie is in doubt.
+of a row by d·u of it; scaling products, and adding them to the shift, by 4u·(|x̂|² + |ĉ|²) and u
+of the shift, where |ĉ| ≤ 2|c|. All of it is less than (2d + 16)u·(|x|² + |c|²) if there are at
+least 16 columns, but for products of these terms, and ε = γ(2d + 16) bounds them, too. |r| as
+computed errs by ε|r| + ε|x| at most. Whole numbers of at most 127 are whole steps: their products
+are exact (`kseeds.nearest.whole_numbers`), and no tie is in doubt.
 """
 
 from __future__ import annotations
@@ -49,8 +49,10 @@ from kseeds.runtime.aligned import Reused, aligned
 from kseeds.simd.byte_products import TOGETHER
 from kseeds.simd.products import ABREAST
 
-_LEAST_THETA, _SPLIT = 1e-4, 0.02
-"""The least θ, and δ."""
+_LEAST_THETA, _SPLIT = 3e-3, 0.02
+"""The least θ, about what rows leave out where centres leave nothing; and δ."""
+_EXACT_PAIR = 1e-8
+"""Seconds that a distance takes of a pair that is in doubt, about."""
 _MOST_NORM = 1e34
 """Squared norm up to which no product is beyond single precision; see `settle_rows`."""
 _SINGLE = np.dtype(np.float32)
@@ -59,8 +61,8 @@ _SINGLE = np.dtype(np.float32)
 class Quantized(Gemm):
     """See `kseeds.nearest.base.Strategy`; Euclidean.
 
-    Where steps are too coarse (rows of which one coordinate is far larger than the others), blocks
-    after the first are left to products of numbers, if their kernels are ready.
+    Where steps are too coarse (rows of which one coordinate is far larger than the others), the
+    other blocks are left to products of numbers, if that repays their kernels.
 
     Parameters
     ----------
@@ -91,20 +93,22 @@ class Quantized(Gemm):
 
     def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
         """Return what compares a block of rows with some centres."""
+        dtype = self._points.dtype
         by_numbers = functools.cache(lambda: self._instead.task(nearest, centers, first))
         factors, m = self._products(centers), len(centers)
-        if not factors.added[:m].max() < _MOST_NORM:
+        if factors is None:
             return by_numbers()
         by_bytes = self._by_bytes(nearest, centers, factors, first)
 
         def task(start: int, stop: int) -> int:
             if not self._is_useful:
-                return by_numbers()(start, stop)
+                with compile_policy.using("gemm", dtype):
+                    return by_numbers()(start, stop)
             computed = by_bytes(start, stop)
             # A row has one centre that is nearest, whatever the steps.
-            too_many = computed > (1.0 + costs.USELESS["quantized"] * m) * (stop - start)
-            if too_many and not compile_policy.waiting("gemm", self._points.dtype):
-                self._is_useful = False
+            if computed > (1.0 + costs.USELESS["quantized"] * m) * (stop - start):
+                rest = (len(self._points) - stop) * computed / (stop - start)
+                self._is_useful = compile_policy.waiting("gemm", dtype) > _EXACT_PAIR * rest
             return computed
 
         return task
@@ -134,11 +138,15 @@ class Quantized(Gemm):
     def _steps_for(self, factors: Factors) -> Steps:
         """Return the steps of all rows that are known, about the mean of these factors."""
         if self._kept is None or not np.array_equal(factors.mean, self._kept[0]):
+            self._kept = None  # before there are others
             self._kept = factors.mean, new_steps(self._points, True)
         return self._kept[1]
 
-    def _products(self, centers: FloatArray) -> Factors:
-        """Return the centres about the mean in steps, four side by side, and the bounds."""
+    def _products(self, centers: FloatArray) -> Factors | None:
+        """Return the centres about the mean in steps, four side by side, and the bounds.
+
+        None if products may be beyond single precision.
+        """
         (m, d), mean = centers.shape, self._mean[self._order]
         room = -(-m // ABREAST) * ABREAST
         starts, slopes = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=_SINGLE)
@@ -155,6 +163,8 @@ class Quantized(Gemm):
                 mean = rounded
         if not is_exact:
             set_factors(centers, mean, self._order, False, words, starts, slopes, norms, errors)
+        if not norms.max() < _MOST_NORM:
+            return None
         bounds = self._bounds(norms, errors, added, is_exact)
         return Factors(words, starts, slopes, added, mean, *bounds)
 

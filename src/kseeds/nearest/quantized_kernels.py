@@ -88,7 +88,7 @@ _UNKNOWN, _ROUNDED, _EXACT, _UNBOUNDED = 0, 1, 2, 3
 class Tile(NamedTuple):
     """A workspace: the numbers of 64 rows, these as columns about the mean, and their largest.
 
-    ``rest`` is more than 0 where subtracting the mean has lost something.
+    ``rest`` is more than 0 for rows that are not of whole numbers, as far as that was looked at.
     """
 
     rows: Any
@@ -173,8 +173,12 @@ def _load_moved(
 ) -> None:
     """Write rows about the mean as columns, their squared norms and their largest coordinates.
 
-    If products of whole numbers may be exact, ``rest`` tells where something was lost.
+    If products of whole numbers may be exact, ``rest`` tells which rows are not whole, or have lost
+    something. Adding a number between the first two powers of two from which on floats are whole,
+    and subtracting it again, rounds.
     """
+    kind = points.dtype.type
+    big = kind(_ROUNDS_SINGLE if points.itemsize == 4 else _ROUNDS_DOUBLE)
     columns, rest, most = tile.columns, tile.rest, tile.most
     for c in range(COLUMNS):
         tile.rows[c] = low + c
@@ -185,7 +189,8 @@ def _load_moved(
         if factors.whole >= 0.0:
             for c in range(COLUMNS):
                 value = columns[j, c]
-                rest[c] += abs(((value - mean) + mean) - value)
+                moved = value - mean
+                rest[c] += abs((moved + mean) - value) + abs(((moved + big) - big) - moved)
         for c in range(COLUMNS):
             value = columns[j, c] - mean
             columns[j, c] = value
@@ -197,15 +202,14 @@ def _load_moved(
 def _quantize(factors: Factors, words: Any, scales: Any, errors: Any, tile: Tile) -> None:
     """Write the rows in steps, and the squares of what these leave out.
 
-    Adding a number between the first two powers of two from which on floats are whole, and
-    subtracting it again, rounds. What is beyond the last coordinate is 0.
+    Rows of whole numbers have steps of 1. What is beyond the last coordinate is 0.
     """
     columns, most = tile.columns, tile.most
     kind = columns.dtype.type
     big = kind(_ROUNDS_SINGLE if columns.itemsize == 4 else _ROUNDS_DOUBLE)
     for c in range(COLUMNS):
-        is_small = factors.whole >= 0.0 and most[c] <= kind(STEPS)
-        scale = np.float32(1.0) if is_small else np.float32(most[c] / kind(STEPS))
+        is_whole = factors.whole >= 0.0 and tile.rest[c] == 0.0 and most[c] <= kind(STEPS)
+        scale = np.float32(1.0) if is_whole else np.float32(most[c] / kind(STEPS))
         scales[c] = scale if scale > np.float32(_LEAST) else np.float32(1.0)
         most[c], errors[c] = kind(1.0) / kind(scales[c]), 0.0
     for word in range(words.shape[0]):

@@ -71,8 +71,14 @@ JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 WIDE_REGISTERS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f", False))
 """Whether the machine has 32 registers of 64 bytes; code for them runs elsewhere, but slowly."""
 
-MULTIPLIES_BYTES = registers.MULTIPLY_BYTES
-"""Whether code may use the instruction that multiplies bytes; it runs nowhere else."""
+MULTIPLIES_BYTES = (
+    registers.MULTIPLY_BYTES
+    and bool(numba.config.ENABLE_AVX)  # type: ignore[attr-defined]
+    and not numba.config.CPU_NAME  # type: ignore[attr-defined]
+    and not numba.config.CPU_FEATURES  # type: ignore[attr-defined]
+)
+"""Whether code may use the instruction that multiplies bytes: it ends the process where Numba was
+told to compile for another machine, in a file of settings perhaps."""
 
 
 _OPTIONS = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}

@@ -12,8 +12,9 @@ _FEATURES: dict[str, bool] = getattr(
 ARE_WIDE = _FEATURES.get("AVX512F", False)
 """Whether they hold 64 bytes. May decide how fast something is done, never what comes out."""
 
-_IS_TARGET = not (os.environ.get("NUMBA_CPU_NAME") or os.environ.get("NUMBA_CPU_FEATURES"))
+_OTHERS = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")
+_IS_TARGET = not any(os.environ.get(name) for name in _OTHERS)
 
 MULTIPLY_BYTES = ARE_WIDE and _IS_TARGET and _FEATURES.get("AVX512VNNI", False)
-"""Whether one instruction multiplies 64 bytes and adds the products (AVX-512 VNNI), and kernels are
-compiled for this machine. The same holds."""
+"""Whether one instruction multiplies 64 bytes and adds the products (AVX-512 VNNI), and the
+environment has Numba compile for this machine as it is. The same holds."""

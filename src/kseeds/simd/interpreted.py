@@ -182,7 +182,7 @@ def byte_products(
     entries = np.where(np.isnan(table[: len(added)]), np.inf, table[: len(added)])
     first = entries.argmin(axis=0)
     least[:] = entries[first, np.arange(COLUMNS)]
-    at[:] = np.where(np.isinf(least), 0, first)
+    at[:] = np.where(np.isposinf(least), 0, first)
 
 
 def entries_within(table: Any, k: int, limits: Any) -> int:

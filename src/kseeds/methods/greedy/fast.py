@@ -28,7 +28,7 @@ from kseeds.runtime.threads import Workers
 from kseeds.sampling.streams import Purpose
 
 _TREE_COMPONENTS = 7
-_TREE_COLUMNS, _TREE_BYTES = 4, 16 << 20
+_TREE_COLUMNS, _TREE_BYTES = 5, 32 << 20
 """Columns up to which a forest takes forty bytes a row at most, copies of the coordinates included,
 and bytes of data up to which nobody need save them."""
 _MOST_SPARSE = 256
