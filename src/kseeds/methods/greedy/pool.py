@@ -46,7 +46,7 @@ from kseeds.sampling.sum_tree_kernels import sum_inner
 
 _PER_ROW, _AT_LEAST = 3, 1 << 18
 """Entries of lists there is room for: so many per row, and so many in all."""
-_SHORT = 4
+_SHORT = 2
 """Which part of the rows of a block there is room for in a list, if there are many lists."""
 _FILLED = 0.8
 """Share of them that a pool is expected to need."""
