@@ -36,7 +36,7 @@ from kseeds.nearest.projection import principal_components
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.structure import Sample
 from kseeds.nearest.update import NearestUpdater
-from kseeds.runtime import block_sizes, compile_policy
+from kseeds.runtime import block_sizes, compile_policy, registers
 from kseeds.runtime.threads import Workers, default_threads
 from kseeds.sampling.streams import Stream
 from kseeds.sampling.sum_tree_kernels import Masses, draw_rows
@@ -78,7 +78,8 @@ def warm_greedy() -> None:
 def warm_lloyd() -> None:
     """Load the kernels of k-means, as after the first large jobs."""
     ours = [name for name in compile_policy.COMPILING if name.startswith("lloyd_")]
-    assigning = ("brute", "gemm", "projected_tree", "projected_scan")
+    by_bytes = ("quantized", "quantized_scan") if registers.MULTIPLY_BYTES else ("projected_scan",)
+    assigning = ("brute", "gemm", "projected_tree", *by_bytes)
     kseeds.warmup(*ours, *assigning, dtype="float32")
 
 
@@ -294,6 +295,12 @@ class Bench:
     def left_open(self, count: int) -> float:
         """Return the share of pairs that projections leave open."""
         return Sample(self.points).left_open(
+            principal_components(self.points).directions[:, :count]
+        )
+
+    def left_open_in_steps(self, count: int) -> float:
+        """Return the same of projections in steps."""
+        return Sample(self.points).left_open_in_steps(
             principal_components(self.points).directions[:, :count]
         )
 

@@ -82,7 +82,8 @@ FEW, MANY = (1, 8), (17, 10_000)
 WHERE = {
     "tree": (FEW, "euclidean"), "projected_tree": (MANY, "euclidean"),
     "projected_scan": (MANY, "euclidean"),
-    "quantized": (MANY, "euclidean"), "vantage": ((1, 10_000), "manhattan"),
+    "quantized": (MANY, "euclidean"), "quantized_scan": (MANY, "euclidean"),
+    "vantage": ((1, 10_000), "manhattan"),
 }  # fmt: skip
 """Columns and metric for which a strategy is there."""
 
@@ -138,6 +139,10 @@ CALIBRATIONS: dict[str, Calibration] = {
         ("projected_scan", "SAMPLE_ROWS", "OF_MEANS"),
         lambda b: (sum(b.update("projected_scan", 512)[:2]),
                    costs.projected_scan(b.points, 8, 512, 1, b.left_open(8))), MANY),
+    "scan by products of bytes, 512 centres": Calibration(
+        ("quantized_scan",),
+        lambda b: (sum(b.update("quantized_scan", 512)[:2]),
+                   costs.quantized_scan(b.points, 15, 512, 1, b.left_open_in_steps(15))), MANY),
     "gemm, 512 centres": Calibration(
         ("gemm",),
         lambda b: (sum(b.update("gemm", 512)[:2]), costs.gemm(b.points, 512, 1)), MANY),

@@ -148,8 +148,8 @@ def greedy_kmeans_plusplus(
     algorithm : {"auto", "fast", "naive"}
         How to draw; never changes the law. Both draw the same seeds.
     **options
-        Of ``algorithm="fast"``: ``strategy`` ("plain", "columns", "scan", "projected_scan",
-        "tree" or "projected_tree"), how rows are compared with candidates.
+        Of ``algorithm="fast"``: ``strategy`` ("plain", "columns", "pool", "tree" or
+        "projected_tree"), how rows are compared with candidates.
 
     Returns
     -------
@@ -222,8 +222,8 @@ def kmeans_parallel(
     **options
         Of ``algorithm="paper"``: ``in_range`` (False for the ablation that searches the
         tree without a radius). Of ``algorithm="fast"``: ``strategy`` ("plain", "brute",
-        "tree", "projected_tree", "projected_scan", "gemm", "quantized" or "vantage"), how rows
-        are compared with candidates.
+        "tree", "projected_tree", "projected_scan", "gemm", "quantized", "quantized_scan" or
+        "vantage"), how rows are compared with candidates.
 
     Returns
     -------

@@ -63,12 +63,12 @@ def warmup(*kernel_sets: str, dtype: Any = _PRECISIONS, progress: Any = False) -
         Which: "lazy" for `kmeans_plusplus` and the reduction of `kmeans_parallel`;
         "greedy_columns", "greedy_pool", "greedy_tree" and "greedy_projected_tree" for
         `greedy_kmeans_plusplus` and patched scikit-learn, "greedy_scan" for other metrics than the
-        Euclidean; "brute", "tree", "projected_tree", "projected_scan", "gemm", "quantized" (on
-        machines with AVX-512 VNNI) and "vantage" for `assign`, labels and `kmeans_parallel`;
-        "fingerprint" for labels of large data; "sparse_lazy", "greedy_postings", "inverted" and
-        "sparse_means" for sparse data, instead of the others, and "sparse_sorting" if it is not
-        sorted; "lloyd_tree", "lloyd_bounds", "lloyd_short" and "lloyd_sums" for `kmeans`, beside
-        those of `assign`. All, if none is named.
+        Euclidean; "brute", "tree", "projected_tree", "projected_scan", "gemm", "vantage", and on
+        machines with AVX-512 VNNI "quantized" and "quantized_scan" for `assign`, labels and
+        `kmeans_parallel`; "fingerprint" for labels of large data; "sparse_lazy",
+        "greedy_postings", "inverted" and "sparse_means" for sparse data, instead of the others, and
+        "sparse_sorting" if it is not sorted; "lloyd_tree", "lloyd_bounds", "lloyd_short" and
+        "lloyd_sums" for `kmeans`, beside those of `assign`. All, if none is named.
     dtype : str or tuple of str, default ("float32", "float64")
         For which precisions.
     progress : bool or callable, default False

@@ -114,6 +114,7 @@ GOLDEN = [
             "kmeans_parallel(fast,strategy=projected_scan)",
             "kmeans_parallel(fast,strategy=gemm)",
             "kmeans_parallel(fast,strategy=quantized)",
+            "kmeans_parallel(fast,strategy=quantized_scan)",
             "kmeans_parallel(fast,strategy=vantage)",
         ),
         [

@@ -111,7 +111,8 @@ def test_centres_within_ulps_of_the_bounds_are_not_pruned_wrongly(dtype):
 
 
 @pytest.mark.parametrize(
-    "strategy", ["plain", "projected_tree", "projected_scan", "gemm", "quantized"]
+    "strategy",
+    ["plain", "projected_tree", "projected_scan", "gemm", "quantized", "quantized_scan"],
 )
 def test_gemm_and_projections_that_lose_all_digits_are_rechecked(strategy):
     """Two far groups: norms of 10⁶ drown distances of 10⁻³ in float32."""
@@ -126,7 +127,7 @@ def test_gemm_and_projections_that_lose_all_digits_are_rechecked(strategy):
     np.testing.assert_array_equal(other.squared, brute.squared)
 
 
-@pytest.mark.parametrize("strategy", ["projected_tree", "projected_scan"])
+@pytest.mark.parametrize("strategy", ["projected_tree", "projected_scan", "quantized_scan"])
 def test_projections_whose_rounding_is_as_large_as_distances_prune_nothing_wrongly(strategy):
     """Three axes hold all there is, so that nothing but the slack makes up for rounding."""
     rng = np.random.default_rng(0)

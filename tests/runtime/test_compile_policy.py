@@ -285,7 +285,8 @@ print(names)
         *(
             (name, d, f"kseeds.kmeans_parallel(X, 40, algorithm='fast', strategy='{name}')")
             for name, d in [("tree", 4), ("projected_tree", 40), ("projected_scan", 40),
-                            ("gemm", 40), ("quantized", 40), ("brute", 40)]
+                            ("gemm", 40), ("quantized", 40), ("quantized_scan", 40),
+                            ("brute", 40)]
         ),
         ("vantage", 4, "kseeds.assign(X, X[:3000], metric='manhattan')"),
     ],

@@ -21,7 +21,8 @@ from kseeds.runtime.threads import Workers
 _TREE_DIMENSIONS = 8
 _TREE_ROWS = 8192
 _TREE_COMPONENTS = 7
-_SCAN_COMPONENTS = (8, 16, 32, 64)
+_SCAN_COMPONENTS = {"projected_scan": (8, 16, 32, 64), "quantized_scan": (15, 31, 63)}
+"""With the norm of the rest, the latter are whole words."""
 _TREE_KEEPS = 25
 """Numbers that a tree over projections keeps of a row, while it is built."""
 _MOST_KEPT, _LITTLE = 64 << 20, 16 << 20
@@ -57,7 +58,7 @@ class Job:
     @cached_property
     def components(self) -> Components:
         """The leading principal components of the rows."""
-        return principal_components(self.points, _SCAN_COMPONENTS[-1])
+        return principal_components(self.points)
 
     @property
     def keeps_steps(self) -> bool:
@@ -72,9 +73,15 @@ class Job:
         return per_row <= self.room or per_row * len(self.points) <= allowed
 
     @cached_property
-    def scan(self) -> tuple[float, int]:
+    def projected_scan(self) -> tuple[float, int]:
         """What a projected scan costs, and the best number of components for it."""
-        return min(self._scan_with(count) for count in _SCAN_COMPONENTS if count < self._columns)
+        return self._best_scan("projected_scan", costs.projected_scan, self.sample.left_open)
+
+    @cached_property
+    def quantized_scan(self) -> tuple[float, int]:
+        """The same for one by products of bytes."""
+        left_open = self.sample.left_open_in_steps
+        return self._best_scan("quantized_scan", costs.quantized_scan, left_open)
 
     @cached_property
     def projected_tree(self) -> float:
@@ -87,11 +94,16 @@ class Job:
             self.points, self.expected, self.batches, self.dimension, left_open
         )
 
-    def _scan_with(self, count: int) -> tuple[float, int]:
-        left_open = self.sample.left_open(self.components.directions[:, :count])
-        left_open *= costs.OF_MEANS if self.of_means else 1.0
-        cost = costs.projected_scan(self.points, count, self.expected, self.batches, left_open)
-        return cost, count
+    def _best_scan(
+        self, name: str, cost: Callable[..., float], left_open: Callable[..., float]
+    ) -> tuple[float, int]:
+        def cost_of(count: int) -> float:
+            share = left_open(self.components.directions[:, :count])
+            share *= costs.OF_MEANS if self.of_means else 1.0
+            return cost(self.points, count, self.expected, self.batches, share)
+
+        counts = _SCAN_COMPONENTS[name]
+        return min((cost_of(count), count) for count in counts if count < self._columns)
 
     @cached_property
     def fastest(self) -> str:
@@ -142,8 +154,8 @@ def _projected_tree(job: Job) -> Strategy:
 def _projected_scan(job: Job) -> Strategy:
     from kseeds.nearest.projected_scan import ProjectedScan
 
-    few = job.points.shape[1] <= _SCAN_COMPONENTS[0]
-    count = job.points.shape[1] if few else job.scan[1]
+    few = job.points.shape[1] <= _SCAN_COMPONENTS["projected_scan"][0]
+    count = job.points.shape[1] if few else job.projected_scan[1]
     return ProjectedScan(job.points, job.metric, job.workers, job.components.leading(count))
 
 
@@ -157,6 +169,13 @@ def _quantized(job: Job) -> Strategy:
     from kseeds.nearest.quantized import Quantized
 
     return Quantized(job.points, job.metric, center_of(job.points), job.keeps_steps)
+
+
+def _quantized_scan(job: Job) -> Strategy:
+    from kseeds.nearest.quantized_scan import QuantizedScan
+
+    components = job.components.leading(job.quantized_scan[1])
+    return QuantizedScan(job.points, job.metric, job.workers, components)
 
 
 def _vantage(job: Job) -> Strategy:
@@ -179,6 +198,7 @@ BUILDERS: dict[str, Callable[[Job], Strategy]] = {
     "projected_scan": _projected_scan,
     "gemm": _gemm,
     "quantized": _quantized,
+    "quantized_scan": _quantized_scan,
     "vantage": _vantage,
     "inverted": _inverted,
 }
@@ -199,7 +219,7 @@ def possible(job: Job, strategy: str) -> str:
         return "brute"
     if strategy == "tree" and job.points.shape[1] >= LANES:
         return "projected_tree"
-    if strategy == "quantized" and not LANES <= job.points.shape[1] <= _MOST_BYTES:
+    if strategy.startswith("quantized") and not LANES <= job.points.shape[1] <= _MOST_BYTES:
         return "gemm"
     return strategy
 
@@ -229,7 +249,7 @@ def choose(job: Job) -> str:
             return "plain"  # without looking at the data: most first jobs are small
     best = job.fastest
     others = list(_without_structure(job))
-    if best not in ("tree", "projected_tree", "projected_scan"):
+    if best not in ("tree", "projected_tree", "projected_scan", "quantized_scan"):
         # No slower ones are worth compiling, but those that are ready may do.
         others = [one for one in others if not compile_policy.waiting(one, job.points.dtype)]
     return _or_plain(job, list(dict.fromkeys([best, *others])), plain)
@@ -255,9 +275,10 @@ def seconds(job: Job, strategy: str) -> float:
         "brute": lambda: costs.stopped(points, metric, expected, batches),
         "tree": lambda: costs.tree(points, expected, batches, job.dimension),
         "projected_tree": lambda: job.projected_tree,
-        "projected_scan": lambda: job.scan[0],
+        "projected_scan": lambda: job.projected_scan[0],
         "gemm": lambda: costs.gemm(points, expected, batches),
         "quantized": lambda: costs.quantized(points, expected, batches, job.keeps_steps),
+        "quantized_scan": lambda: job.quantized_scan[0],
         "vantage": lambda: costs.PRUNED * expected * costs.pair(points, metric),
     }[strategy]()
     return 1e-9 * nanoseconds * len(points) / job.workers.n_threads
@@ -305,13 +326,18 @@ def fastest(job: Job) -> str:
         if without <= costs.tree(points, expected, batches, 0.0) + costs.probe(points):
             return floor
         return "tree" if costs.tree(points, expected, batches, job.dimension) < without else floor
+    name, cost_of = "projected_scan", costs.projected_scan
+    if "quantized" in _without_structure(job):
+        name, cost_of = "quantized_scan", costs.quantized_scan
     at_best = min(
-        costs.projected_scan(points, _SCAN_COMPONENTS[0], expected, batches, 0.0),
+        cost_of(points, _SCAN_COMPONENTS[name][0], expected, batches, 0.0),
         costs.projected_tree(points, expected, batches, 0.0, 0.0),
     )
     if without <= at_best + 2.0 * (costs.probe(points) + costs.components(points)):
         return floor
-    found = {floor: without, "projected_scan": job.scan[0], "projected_tree": job.projected_tree}
+    scan, count = job.quantized_scan if name == "quantized_scan" else job.projected_scan
+    found = {floor: without, name: scan, "projected_tree": job.projected_tree}
     width = points.itemsize
-    kept = {"projected_scan": job.scan[1] * width + 8, "projected_tree": _TREE_KEEPS * width}
+    of_scan = count + 5 + 2 * width if name == "quantized_scan" else count * width + 8
+    kept = {name: of_scan, "projected_tree": _TREE_KEEPS * width}
     return min((one for one in found if job.has_room(kept.get(one, 0))), key=found.__getitem__)

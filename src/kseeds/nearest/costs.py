@@ -54,6 +54,7 @@ BATCH_PAYS = {
     "tree": 10.0,
     "projected_tree": 150.0,
     "projected_scan": 20.0,
+    "quantized_scan": 20.0,
     "vantage": 1000.0,
 }
 """What brute force must take for a row and one batch for a strategy to be used on that batch."""
@@ -66,6 +67,7 @@ USELESS = {
     "projected_tree": 0.25,
     "projected_scan": 0.25,
     "quantized": 0.05,
+    "quantized_scan": 0.05,
     "vantage": 0.7,
 }
 """Share of all pairs evaluated exactly from which on a strategy is given up: no structure."""
@@ -206,6 +208,18 @@ def projected_scan(
     left_open *= math.sqrt(SAMPLE_ROWS / max(SAMPLE_ROWS, expected / batches))
     whole = left_open * expected * (40.0 + 0.08 * d)
     return width_of(points) * (projecting + pairs + whole + batches * (110.0 + 0.63 * d))
+
+
+def quantized_scan(
+    points: FloatArray, count: int, expected: float, batches: int, left_open: float
+) -> float:
+    """Return the same of one in steps of bytes, on machines that multiply them."""
+    d, width = _columns(points), width_of(points)
+    projecting = d * (0.85 + 0.025 * count)
+    pairs = expected * (0.13 + 0.0053 * (count + 1))
+    left_open *= math.sqrt(SAMPLE_ROWS / max(SAMPLE_ROWS, expected / batches))
+    whole = width * (40.0 + 0.08 * d)
+    return projecting + pairs + left_open * expected * whole + batches * (25.0 + whole)
 
 
 def projected_tree(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ from kseeds.nearest.quantized_kernels import (
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime import compile_policy
-from kseeds.runtime.aligned import Reused, aligned
+from kseeds.runtime.aligned import Reused, aligned, read_only
 from kseeds.simd.byte_products import TOGETHER
 from kseeds.simd.products import ABREAST
 
@@ -53,9 +54,41 @@ _LEAST_THETA, _SPLIT = 3e-3, 0.02
 """The least θ, about what rows leave out where centres leave nothing; and δ."""
 _EXACT_PAIR = 1e-8
 """Seconds that a distance takes of a pair that is in doubt, about."""
-_MOST_NORM = 1e34
+MOST_NORM = 1e34
 """Squared norm up to which no product is beyond single precision; see `settle_rows`."""
 _SINGLE = np.dtype(np.float32)
+
+
+class InSteps(NamedTuple):
+    """Centres about the mean in steps, four side by side, and the squares of what steps leave out.
+
+    ``norms`` are squared, and ``largest`` is the largest coordinate.
+    """
+
+    words: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    slopes: npt.NDArray[np.float32]
+    norms: npt.NDArray[np.float64]
+    errors: npt.NDArray[np.float64]
+    largest: float
+
+
+def in_steps(
+    centers: FloatArray, mean: FloatArray, order: npt.NDArray[np.int64], is_whole: bool = False
+) -> InSteps:
+    """Return centres about the mean in steps, which are 1 if they are whole.
+
+    ``mean`` is in the ``order`` in which columns hold coordinates.
+    """
+    m, d = centers.shape
+    room = -(-m // ABREAST) * ABREAST
+    starts, slopes = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=_SINGLE)
+    words = aligned((room // ABREAST * -(-d // TOGETHER), ABREAST), np.int32)
+    norms, errors = np.empty((2, m))
+    largest = set_factors(
+        read_only(centers), mean, order, is_whole, words, starts, slopes, norms, errors
+    )
+    return InSteps(words, starts, slopes, norms, errors, largest)
 
 
 class Quantized(Gemm):
@@ -78,6 +111,7 @@ class Quantized(Gemm):
     """
 
     at_once = 2048
+    name, gives_way_to = "quantized", "gemm"
 
     def __init__(
         self,
@@ -87,28 +121,29 @@ class Quantized(Gemm):
         keeps: bool = False,
     ) -> None:
         super().__init__(points, metric, mean)
-        self._instead, self._is_useful = Gemm(points, metric, mean), True
+        self._instead: Gemm = Gemm(points, metric, mean)
+        self._is_useful = True
         self._keeps = keeps
         self._kept: tuple[FloatArray, Steps] | None = None
 
     def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
         """Return what compares a block of rows with some centres."""
         dtype = self._points.dtype
-        by_numbers = functools.cache(lambda: self._instead.task(nearest, centers, first))
+        instead = functools.cache(lambda: self._instead.task(nearest, centers, first))
         factors, m = self._products(centers), len(centers)
         if factors is None:
-            return by_numbers()
+            return instead()
         by_bytes = self._by_bytes(nearest, centers, factors, first)
 
         def task(start: int, stop: int) -> int:
             if not self._is_useful:
-                with compile_policy.using("gemm", dtype):
-                    return by_numbers()(start, stop)
+                with compile_policy.using(self.gives_way_to, dtype):
+                    return instead()(start, stop)
             computed = by_bytes(start, stop)
             # A row has one centre that is nearest, whatever the steps.
-            if computed > (1.0 + costs.USELESS["quantized"] * m) * (stop - start):
-                rest = (len(self._points) - stop) * computed / (stop - start)
-                self._is_useful = compile_policy.waiting("gemm", dtype) > _EXACT_PAIR * rest
+            if computed > (1.0 + costs.USELESS[self.name] * m) * (stop - start):
+                rest = _EXACT_PAIR * (len(self._points) - stop) * computed / (stop - start)
+                self._is_useful = compile_policy.waiting(self.gives_way_to, dtype) > rest
             return computed
 
         return task
@@ -147,26 +182,24 @@ class Quantized(Gemm):
 
         None if products may be beyond single precision.
         """
-        (m, d), mean = centers.shape, self._mean[self._order]
-        room = -(-m // ABREAST) * ABREAST
-        starts, slopes = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=_SINGLE)
-        added = np.full(room, np.inf, dtype=_SINGLE)  # what is missing is nearest to nothing
-        words = aligned((room // ABREAST * -(-d // TOGETHER), ABREAST), np.int32)
-        norms, errors = np.empty((2, m))
-        is_exact = False
+        stepped, mean, is_exact = self._stepped(centers)
+        is_safe = stepped.norms.max() < MOST_NORM
+        return self._factors(stepped, mean, is_exact) if is_safe else None
+
+    def _stepped(self, centers: FloatArray) -> tuple[InSteps, FloatArray, bool]:
+        """Return the centres in steps, the mean that they are about, and whether they are exact."""
+        mean = self._mean[self._order]
         if are_whole(centers):
             rounded = np.rint(mean)
-            most = set_factors(
-                centers, rounded, self._order, True, words, starts, slopes, norms, errors
-            )
-            if is_exact := most <= STEPS:
-                mean = rounded
-        if not is_exact:
-            set_factors(centers, mean, self._order, False, words, starts, slopes, norms, errors)
-        if not norms.max() < _MOST_NORM:
-            return None
-        bounds = self._bounds(norms, errors, added, is_exact)
-        return Factors(words, starts, slopes, added, mean, *bounds)
+            stepped = in_steps(centers, rounded, self._order, is_whole=True)
+            if stepped.largest <= STEPS:
+                return stepped, rounded, True
+        return in_steps(centers, mean, self._order), mean, False
+
+    def _factors(self, stepped: InSteps, mean: FloatArray, is_exact: bool) -> Factors:
+        added = np.full(len(stepped.starts), np.inf, dtype=_SINGLE)  # those missing are never near
+        bounds = self._bounds(stepped.norms, stepped.errors, added, is_exact)
+        return Factors(stepped.words, stepped.starts, stepped.slopes, added, mean, *bounds)
 
     def _bounds(
         self,

@@ -111,9 +111,9 @@ class Found(NamedTuple):
     near: Any
 
 
-def new_steps(points: FloatArray, are_kept: bool) -> Steps:
-    """Return room for the steps of all rows, or of one tile of them."""
-    n, d = points.shape
+def new_steps(points: FloatArray, are_kept: bool, columns: int | None = None) -> Steps:
+    """Return room for the steps of all rows, or of one tile of them; of so many ``columns``."""
+    n, d = len(points), points.shape[1] if columns is None else columns
     tiles = -(-n // COLUMNS) if are_kept else 1
     words = aligned((tiles, -(-d // TOGETHER), COLUMNS), np.int32)
     scales = aligned((tiles, COLUMNS), np.float32)

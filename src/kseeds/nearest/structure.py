@@ -57,6 +57,27 @@ class Sample:
         table = _squared_distances(projected)
         return float((table <= self._nearest[:, None]).mean())
 
+    def left_open_in_steps(self, directions: npt.NDArray[np.float64]) -> float:
+        """Return the same of projections in steps, with the norms of what they leave out.
+
+        As `kseeds.nearest.quantized_scan` has them.
+        """
+        with one_blas_thread():
+            along = self._rows @ directions
+        rest = np.einsum("ij,ij->i", self._rows, self._rows) - np.einsum("ij,ij->i", along, along)
+        along = np.column_stack([along, np.sqrt(np.maximum(rest, 0.0))])
+        steps = np.maximum(np.abs(along).max(axis=1, keepdims=True), 1e-300) / 127.0
+        whole = steps * np.rint(along / steps)
+        norms, of_whole, of_rest = (
+            np.sqrt(np.einsum("ij,ij->i", part, part)) for part in (along, whole, along - whole)
+        )
+        most = np.outer(of_whole, of_rest) + np.outer(of_rest, norms)
+        with one_blas_thread():
+            most += whole @ whole.T
+        bounds = norms[:, None] ** 2 + norms**2 - 2.0 * most
+        np.fill_diagonal(bounds, np.inf)
+        return float((bounds <= self._nearest[:, None]).mean())
+
 
 def _squared_distances(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the squared distances of all pairs, roughly; infinity for a row and itself."""

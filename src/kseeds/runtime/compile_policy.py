@@ -43,6 +43,7 @@ COMPILING = {
     "projected_scan": 1.8,
     "projected_tree": 3.5,
     "quantized": 2.0,
+    "quantized_scan": 2.6,
     "sparse_lazy": 2.5,
     "sparse_means": 0.8,
     "sparse_sorting": 0.6,
