@@ -378,7 +378,8 @@ def cluster(spark):
     yield from instead_of_what_runs("local-cluster[2,1,1024]")
 
 
-@pytest.mark.parametrize("where", ["retrying", pytest.param("cluster", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("where", ["retrying", "cluster"])
 def test_a_task_that_dies_changes_no_seed(where, request, expected, monkeypatch, tmp_path):
     """The process of a task is lost in the middle of a round."""
     import kseeds.spark
