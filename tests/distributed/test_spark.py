@@ -46,11 +46,10 @@ def spark():
 @pytest.fixture(scope="module")
 def expected():
     X, weights = whole_numbers()
+    same = {"sample_weight": weights, "random_state": 5}
     return (
-        kseeds.kmeans_plusplus(
-            X, K, sample_weight=weights, random_state=5, algorithm="rounds"
-        ).indices.tolist(),
-        kseeds.kmeans_parallel(X, K, sample_weight=weights, random_state=5).indices.tolist(),
+        kseeds.kmeans_plusplus(X, K, algorithm="rounds", **same).indices.tolist(),
+        kseeds.kmeans_parallel(X, K, **same).indices.tolist(),
     )
 
 

@@ -92,7 +92,7 @@ def prepare_together(
     ``X`` that they must be in other units.
     """
     known, workers = check_metric(metric), workers or Workers(1)
-    values = _rows(X, known, names[0], workers.n_threads)
+    values = _rows(X, known, names[0], workers)
     more = values[:0]
     largest = 0.0
     if others is not None:
@@ -112,13 +112,13 @@ def prepare_together(
     return prepared, _ready(known, more, factor)
 
 
-def _rows(X: Any, metric: str | Dissimilarity, name: str, n_threads: int) -> Points:
+def _rows(X: Any, metric: str | Dissimilarity, name: str, workers: Workers) -> Points:
     """Return data as rows of floats, sparse if it is."""
     if is_sparse_data(X):
         check_sparse_metric(metric, name)
-        return sparse_rows(X, name, n_threads=n_threads)
+        return sparse_rows(X, name, n_threads=workers.n_threads)
     values = two_dimensional(to_array(X, name), name)
-    return contiguous(values, float_dtype(values.dtype))
+    return contiguous(values, float_dtype(values.dtype), workers)
 
 
 def prepare_like(reference: Prepared, X: Any, *, name: str) -> tuple[FloatArray, FloatArray]:

@@ -42,6 +42,8 @@ _MOST = 1e17
 _BYTE, _OF_1, _OF_2, _OF_3 = np.int32(255), np.int32(8), np.int32(16), np.int32(24)
 _OFFSETS = np.int32(OFFSET * 0x01010101 - 2**32)
 _LINE = 64
+_AHEAD = 512
+"""Bytes of a row that are read ahead; the machine guesses the rest."""
 
 
 class Factors(NamedTuple):
@@ -299,12 +301,19 @@ def _compare_least(
     Returns how many distances were computed.
     """
     computed, at, near = 0, found.at, found.near
+    ahead, width = bits, min(points.shape[1], _AHEAD // points.itemsize)
+    while ahead != 0:
+        place = (low + _lowest_bit(ahead)) * points.shape[1]
+        ahead &= ahead - 1
+        for line in range(place, place + width, _LINE // points.itemsize):
+            _prefetch(points, line)
     while bits != 0:
         c = _lowest_bit(bits)
         bits &= bits - 1
         i, near[c] = low + c, -1
         computed += 1
         exact = sum_of_squares(points, i, centers, at[c])
+        found.table[at[c], c] = np.inf  # not to be looked at again
         if exact < squared[i]:
             squared[i], labels[i], near[c] = exact, number + at[c], at[c]
             found.limits[c] = _limit(factors, norms[c], errors[c], exact)
@@ -326,8 +335,6 @@ def _compare_others(
         while bits != 0:
             c = _lowest_bit(bits)
             bits &= bits - 1
-            if k == found.at[c]:
-                continue
             i = low + c
             computed += 1
             exact = sum_of_squares(points, i, centers, k)

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kseeds.runtime.threads import Workers
+
 _ROWS_BYTES = 1 << 24
+_SHARED_BYTES, _COPIED_ROWS = 1 << 22, 1 << 14
+"""From how many bytes on copying repays threads, and how many rows each takes at a time: fewer, and
+reading columns of another order would jump too often."""
 
 
 def is_mapped(array: npt.NDArray[Any]) -> bool:
@@ -32,12 +37,21 @@ def empty_stored_like(
         return np.memmap(file, dtype=dtype, mode="w+", shape=shape)
 
 
-def contiguous(values: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return ``values`` in C order and of a dtype, copied by blocks, and only if need be."""
-    if not is_mapped(values) or (values.flags.c_contiguous and values.dtype == dtype):
+def contiguous(
+    values: npt.NDArray[Any], dtype: npt.DTypeLike, workers: Workers | None = None
+) -> npt.NDArray[Any]:
+    """Return ``values`` in C order and of a dtype, copied only if need be, by blocks of rows."""
+    is_ready = values.flags.c_contiguous and values.dtype == dtype
+    # What a cast may lose is reported to the thread that asked for it.
+    is_shared = values.nbytes > _SHARED_BYTES and np.can_cast(values.dtype, dtype)
+    if is_ready or values.ndim == 0 or not (is_mapped(values) or is_shared):
         return np.ascontiguousarray(values, dtype=dtype)
     copy = empty_stored_like(values, values.shape, dtype)
-    rows = max(1, _ROWS_BYTES // max(1, values[:1].nbytes))
-    for lo in range(0, len(values), rows):
-        copy[lo : lo + rows] = values[lo : lo + rows]
+
+    def task(start: int, stop: int) -> None:
+        copy[start:stop] = values[start:stop]
+
+    # Of a map, no more is read at a time than needs be in memory.
+    rows = max(1, _ROWS_BYTES // max(1, values[:1].nbytes)) if is_mapped(values) else _COPIED_ROWS
+    (workers if workers and is_shared else Workers(1)).over_blocks(task, len(values), rows)
     return copy
