@@ -10,8 +10,9 @@ from kseeds.inputs import prepare_points
 from kseeds.nearest import costs
 from kseeds.nearest.brute_force import BruteForce
 from kseeds.nearest.quantized import Quantized
-from kseeds.nearest.quantized_kernels import new_steps, of_row, set_steps, workspace
+from kseeds.nearest.quantized_kernels import of_row, workspace
 from kseeds.nearest.state import Nearest
+from kseeds.nearest.steps_kernels import new_steps, set_steps
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import read_only
 from kseeds.runtime.block_sizes import COLUMNS
@@ -38,7 +39,7 @@ def bounds_of(points, strategy, centers):
     set_steps(points, 0, COLUMNS, factors, 0, steps, tile)
     BYTE_PRODUCTS(
         steps.words[0], factors.words, factors.starts, steps.scales[0], factors.slopes,
-        factors.added, found.table, found.least, found.at,
+        factors.added, found.table, found.fours, found.least, found.at,
     )  # fmt: skip
     norms = steps.norms[0].astype(np.float64)
     added = [of_row(factors, norm, left) for norm, left in zip(norms, steps.errors[0], strict=True)]

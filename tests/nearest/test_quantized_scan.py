@@ -34,7 +34,7 @@ def bounds_of(strategy, centers):
     _, found = workspace(np.empty((0, 16), np.float32), len(factors.added))
     BYTE_PRODUCTS(
         steps.words[0], factors.words, factors.starts, steps.scales[0], factors.slopes,
-        factors.added, found.table, found.least, found.at,
+        factors.added, found.table, found.fours, found.least, found.at,
     )  # fmt: skip
     norms = steps.norms[0].astype(np.float64)
     added = [of_row(factors, norm, left) for norm, left in zip(norms, steps.errors[0], strict=True)]
@@ -138,6 +138,7 @@ def test_little_is_left_where_the_data_is_flat(dtype):
             batch = read_only(points[first : first + 200])
             for state, one in zip(states, (strategy, BruteForce(points, metric)), strict=True):
                 counts = one.update(state, batch, first, workers)
+                state.n_compared, state.compared_by_row = first + len(batch), None
                 if one is strategy:
                     assert counts.exact < 0.05 * 200 * 5000
     np.testing.assert_array_equal(states[0].labels, states[1].labels)

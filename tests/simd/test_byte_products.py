@@ -9,8 +9,8 @@ from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.simd import byte_products, interpreted
 from tests.simd.test_interpreted_twins import compiled
 
-BYTE_PRODUCTS = compiled(byte_products.byte_products(), 9)
-WITHOUT_THE_INSTRUCTION = compiled(byte_products.byte_products(), 9)
+BYTE_PRODUCTS = compiled(byte_products.byte_products(), 10)
+WITHOUT_THE_INSTRUCTION = compiled(byte_products.byte_products(), 10)
 ENTRIES_WITHIN = compiled(byte_products.entries_within(), 3)
 
 
@@ -26,10 +26,10 @@ def problem_of(rng, words, height):
 
 
 def found_by(function, problem, height):
-    table = np.empty((height + 3, COLUMNS), dtype=np.float32)
+    table, fours = (np.empty((size, COLUMNS), np.float32) for size in (height + 3, height // 4 + 1))
     least, at = np.empty(COLUMNS, np.float32), np.empty(COLUMNS, np.int32)
-    function(*problem, table, least, at)
-    return table[:height], least, at
+    function(*problem, table, fours, least, at)
+    return table[:height], fours[: height // 4], least, at
 
 
 @pytest.mark.parametrize("height", [4, 8, 100])
@@ -49,25 +49,27 @@ def test_products_of_bytes(words, height, monkeypatch):
     assert wanted[0][2, 5] == slopes[2] * (scales[5] * np.float32(starts[2] + rows @ signed))
 
 
-def test_what_is_no_number_is_never_the_least_and_always_within():
-    problem = problem_of(np.random.default_rng(0), 3, 8)
+@pytest.mark.parametrize("function", [BYTE_PRODUCTS, interpreted.byte_products])
+def test_the_first_of_equal_fours_is_the_least_and_infinity_if_need_be(function):
+    problem = problem_of(np.random.default_rng(0), 3, 12)
+    problem[4][:] = 0.0  # so that entries are what is added
     added = problem[-1]
-    added[:] = np.nan, 3.0, np.inf, np.nan, -1e9, np.nan, 2.0, 5.0
+    added[:] = np.inf, 3.0, np.inf, 7.0, 9.0, -1e9, 2.0, 5.0, -1e9, 8.0, 8.0, 8.0
+    _, fours, least, at = found_by(function, problem, 12)
+    assert (fours == np.array([[3.0], [-1e9], [-1e9]], dtype=np.float32)).all()
+    assert (least == np.float32(-1e9)).all()
+    assert (at == 1).all()
+    added[:] = np.inf
+    _, fours, least, at = found_by(function, problem, 12)
+    assert np.isinf(fours).all()
+    assert np.isinf(least).all()
+    assert (at == 0).all()
+
+
+@pytest.mark.parametrize("within", [ENTRIES_WITHIN, interpreted.entries_within])
+def test_what_is_no_number_is_always_within(within):
+    table = np.repeat(np.array([[np.nan], [3.0], [np.inf], [-1e9]], np.float32), COLUMNS, axis=1)
     limits = np.full(COLUMNS, -1e8, dtype=np.float32)
     limits[[3, 40]] = np.nan, -np.inf
-    for products, within in (
-        (BYTE_PRODUCTS, ENTRIES_WITHIN),
-        (interpreted.byte_products, interpreted.entries_within),
-    ):
-        table, least, at = found_by(products, problem, 8)
-        assert (at == 4).all()
-        assert (least == table[4]).all()
-        bits = [int(within(table, k, limits)) & (2**64 - 1) for k in range(8)]
-        assert bits[0] == bits[3] == bits[5] == 2**64 - 1
-        assert bits[4] == 2**64 - 1 - 2**40
-        assert bits[1] == bits[2] == bits[6] == bits[7] == 2**3
-        added_all = [np.float32(np.nan)] * 8
-        added[:], before = added_all, added.copy()
-        _, least, at = found_by(products, problem, 8)
-        assert np.isinf(least).all() and (at == 0).all()  # noqa: PT018
-        added[:] = before
+    bits = [int(within(table, k, limits)) & (2**64 - 1) for k in range(4)]
+    assert bits == [2**64 - 1, 2**3, 2**3, 2**64 - 1 - 2**40]

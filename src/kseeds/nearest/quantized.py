@@ -32,18 +32,9 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.gemm import Gemm, Task
-from kseeds.nearest.quantized_kernels import (
-    STEPS,
-    Factors,
-    Found,
-    Steps,
-    Tile,
-    new_steps,
-    set_factors,
-    settle_rows,
-    workspace,
-)
+from kseeds.nearest.quantized_kernels import Found, settle_rows, workspace
 from kseeds.nearest.state import Nearest
+from kseeds.nearest.steps_kernels import STEPS, Factors, Steps, Tile, new_steps, set_factors
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused, aligned, read_only

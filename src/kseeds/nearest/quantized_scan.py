@@ -27,8 +27,9 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest.projection import Components
 from kseeds.nearest.quantized import MOST_NORM, InSteps, Quantized, in_steps
-from kseeds.nearest.quantized_kernels import Factors, Steps, new_steps, workspace
+from kseeds.nearest.quantized_kernels import workspace
 from kseeds.nearest.quantized_scan_kernels import keep_projections
+from kseeds.nearest.steps_kernels import Factors, Steps, new_steps
 from kseeds.runtime.aligned import Reused, read_only
 from kseeds.runtime.blas import one_blas_thread
 from kseeds.runtime.block_sizes import column_order

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kseeds.nearest.quantized_kernels import Factors, Steps, Tile, set_steps
+from kseeds.nearest.steps_kernels import UNBOUNDED, Factors, Steps, Tile, set_steps
 from kseeds.runtime.block_sizes import COLUMNS
 from kseeds.runtime.compiler import kernel
 
@@ -29,6 +29,8 @@ def keep_projections(
     for low in range(0, n, COLUMNS):
         rows, at = COLUMNS if low + COLUMNS < n else n - low, (first + low) // COLUMNS
         set_steps(projected, low, rows, factors, at, steps, tile)
+        if steps.state[at] == UNBOUNDED:
+            continue
         for c in range(rows):
             steps.norms[at, c] = squared_norms[low + c]
             left = math.sqrt(np.float64(steps.errors[at, c])) + missed[low + c]

@@ -26,13 +26,14 @@ _WORDS = ir.VectorType(_WORD, LANES)
 
 
 def byte_products() -> Callable[..., Any]:
-    """Return ``f(tile, factors, starts, scales, slopes, added, table, least, at)``, for kernels.
+    """Return ``f(tile, factors, starts, scales, slopes, added, table, fours, least, at)``.
 
-    With Q the whole number ``starts[k]`` plus the scalar product of column c of ``tile`` and factor
-    k, entry (k, c) is ``added[k] + slopes[k] * (scales[c] * Q)``. Words j of both hold coordinates
-    4j to 4j + 3: of columns from 0 to 255, of factors from −128 to 127. Word j of factor k is
-    ``factors[k // 4 * words + j, k % 4]``. ``table[k, c]`` becomes the entry, ``least[c]`` the
-    least of column c and ``at[c]`` the first k that has it; what is no number is never the least.
+    For kernels. With Q the whole number ``starts[k]`` plus the scalar product of column c of
+    ``tile`` and factor k, entry (k, c) is ``added[k] + slopes[k] * (scales[c] * Q)``, which must be
+    a number. Words j of both hold coordinates 4j to 4j + 3: of columns from 0 to 255, of factors
+    from −128 to 127. Word j of factor k is ``factors[k // 4 * words + j, k % 4]``. ``table[k, c]``
+    becomes the entry, ``fours[g, c]`` the least of the entries 4g to 4g + 3, ``least[c]`` the least
+    of column c and ``at[c]`` the first g that has it.
     """
     if JIT_DISABLED:
         return interpreted.byte_products
@@ -40,9 +41,9 @@ def byte_products() -> Callable[..., Any]:
     @intrinsic
     def compiled(
         typingctx: Any, tile: Any, factors: Any, starts: Any, scales: Any, slopes: Any,
-        added: Any, table: Any, least: Any, at: Any,
+        added: Any, table: Any, fours: Any, least: Any, at: Any,
     ) -> Any:  # fmt: skip
-        arrays = (tile, factors, starts, scales, slopes, added, table, least, at)
+        arrays = (tile, factors, starts, scales, slopes, added, table, fours, least, at)
         return types.void(*arrays), _emit_byte_products
 
     return compiled
@@ -93,7 +94,7 @@ def _all(value: int) -> Any:
 
 
 def _emit_byte_products(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    tile, factors, starts, scales, slopes, added, table, least, at = (
+    tile, factors, starts, scales, slopes, added, table, fours, least, at = (
         context.make_array(kind)(context, builder, value)
         for kind, value in zip(sig.args, args, strict=True)
     )
@@ -141,10 +142,9 @@ def _emit_byte_products(context: Any, builder: Any, sig: Any, args: Any) -> Any:
                         total = builder.load(sums[which][part])
                         total = multiply.add(total, columns[part], factor)
                         builder.store(total, sums[which][part])
+            smallest: list[Any] = [None for _ in parts]
             for which in range(ABREAST):
                 slope, shift = (each_of(array, k, which, vectors) for array in (slopes, added))
-                number = builder.add(builder.trunc(k, _WORD), _WORD(which))
-                number = numbers.spread(number)
                 entry_row = builder.mul(builder.add(k, INDEX(which)), INDEX(COLUMNS))
                 entry_row = builder.add(entry_row, first)
                 for part in parts:
@@ -153,11 +153,18 @@ def _emit_byte_products(context: Any, builder: Any, sig: Any, args: Any) -> Any:
                     entry = builder.call(multiply_add, [slope, scaled, shift])
                     place = builder.add(entry_row, INDEX(part * LANES))
                     vectors.store(entry, table.data, place)
-                    so_far = builder.load(leasts[part])
-                    is_less = builder.fcmp_ordered("<", entry, so_far)
-                    builder.store(builder.select(is_less, entry, so_far), leasts[part])
-                    before = builder.load(places[part])
-                    builder.store(builder.select(is_less, number, before), places[part])
+                    so_far = smallest[part]
+                    smallest[part] = entry if so_far is None else vectors.smaller(entry, so_far)
+            four = builder.udiv(k, INDEX(ABREAST))
+            number = numbers.spread(builder.trunc(four, _WORD))
+            row = builder.add(builder.mul(four, INDEX(COLUMNS)), first)
+            for part in parts:
+                vectors.store(smallest[part], fours.data, builder.add(row, INDEX(part * LANES)))
+                so_far = builder.load(leasts[part])
+                is_less = builder.fcmp_ordered("<", smallest[part], so_far)
+                builder.store(builder.select(is_less, smallest[part], so_far), leasts[part])
+                before = builder.load(places[part])
+                builder.store(builder.select(is_less, number, before), places[part])
         for part in parts:
             start = builder.add(first, INDEX(part * LANES))
             vectors.store(builder.load(leasts[part]), least.data, start)

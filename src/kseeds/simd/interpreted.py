@@ -154,7 +154,7 @@ def products_within(tile: Any, factors: Any, added: Any, k: int, limits: Any, wi
     """See `kseeds.simd.products.products_within`."""
     d, abreast = len(tile), factors.shape[1]
     part = slice(k // abreast * d, (k // abreast + 1) * d)
-    is_within = _products(tile, factors[part], added[k : k + abreast]) <= limits
+    is_within = _products(tile, factors[part], added[k : k + abreast]) <= limits[:COLUMNS]
     bits = is_within.reshape(abreast, -1, LANES) << np.arange(LANES)
     within[:] = bits.sum(axis=2).astype(within.dtype)
     return bool(is_within.any())
@@ -169,7 +169,7 @@ def four_products(tile: Any, factors: Any, added: Any, k: int, out: Any) -> None
 
 def byte_products(
     tile: Any, factors: Any, starts: Any, scales: Any, slopes: Any, added: Any, table: Any,
-    least: Any, at: Any,
+    fours: Any, least: Any, at: Any,
 ) -> None:  # fmt: skip
     """See `kseeds.simd.byte_products.byte_products`."""
     words, abreast = len(tile), factors.shape[1]
@@ -179,10 +179,10 @@ def byte_products(
     with _silent():
         scaled = (products + starts[:, None]).astype(np.float32) * scales
         table[: len(added)] = added[:, None] + slopes[:, None] * scaled
-    entries = np.where(np.isnan(table[: len(added)]), np.inf, table[: len(added)])
-    first = entries.argmin(axis=0)
-    least[:] = entries[first, np.arange(COLUMNS)]
-    at[:] = np.where(np.isposinf(least), 0, first)
+    fours[: len(groups) // abreast] = table[: len(added)].reshape(-1, abreast, COLUMNS).min(axis=1)
+    first = fours[: len(groups) // abreast].argmin(axis=0)
+    least[:] = fours[first, np.arange(COLUMNS)]
+    at[:] = first
 
 
 def entries_within(table: Any, k: int, limits: Any) -> int:
