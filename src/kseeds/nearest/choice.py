@@ -97,13 +97,15 @@ class Job:
     def _best_scan(
         self, name: str, cost: Callable[..., float], left_open: Callable[..., float]
     ) -> tuple[float, int]:
-        def cost_of(count: int) -> float:
+        best, of_best = math.inf, 0
+        for count in _SCAN_COMPONENTS[name]:
+            job = (self.points, count, self.expected, self.batches)
+            if count >= self._columns or cost(*job, 0.0) >= best:
+                break  # more components cost more, even where they leave nothing open
             share = left_open(self.components.directions[:, :count])
             share *= costs.OF_MEANS if self.of_means else 1.0
-            return cost(self.points, count, self.expected, self.batches, share)
-
-        counts = _SCAN_COMPONENTS[name]
-        return min((cost_of(count), count) for count in counts if count < self._columns)
+            best, of_best = min((best, of_best), (cost(*job, share), count))
+        return best, of_best
 
     @cached_property
     def fastest(self) -> str:

@@ -67,12 +67,13 @@ def center_of(points: FloatArray) -> npt.NDArray[np.float64]:
     sample = points[:: max(1, len(points) // _FEW)].astype(np.float64)
     mean: npt.NDArray[np.float64] = sample.mean(axis=0)
     sample -= mean
-    return mean if _matters(mean, sample) else np.zeros_like(mean)
+    about = float(np.einsum("ij,ij->", sample, sample)) / len(sample)
+    return mean if _matters(mean, about) else np.zeros_like(mean)
 
 
-def _matters(mean: npt.NDArray[np.float64], moved: npt.NDArray[np.float64]) -> bool:
-    """Tell whether norms of a sample are much smaller about its mean."""
-    return len(moved) * float(mean @ mean) > 2.0 * float(np.einsum("ij,ij->", moved, moved))
+def _matters(mean: npt.NDArray[np.float64], about: float) -> bool:
+    """Tell whether squared norms are much smaller ``about`` the mean, on average."""
+    return float(mean @ mean) > 2.0 * about
 
 
 def principal_components(points: FloatArray, count: int = _MOST) -> Components:
@@ -81,22 +82,27 @@ def principal_components(points: FloatArray, count: int = _MOST) -> Components:
     Any orthonormal directions make valid projections; good ones make tight ones. In many
     dimensions they come from random combinations of the sample (Halko, Martinsson, Tropp 2011).
     """
-    sample = points[:: max(1, len(points) // _SAMPLE)].astype(np.float64)
-    mean = sample.mean(axis=0)
-    sample -= mean
-    total = float(np.einsum("ij,ij->", sample, sample))
-    if not _matters(mean, sample):
-        mean[:] = 0.0
-    d = sample.shape[1]
+    sample = points[:: max(1, len(points) // _SAMPLE)]
+    mean = sample.mean(axis=0, dtype=np.float64)
+    # In single precision, which takes half the time and is good enough to find directions.
+    moved = sample - mean.astype(points.dtype)
+    largest = max(np.abs(moved).max(), np.finfo(moved.dtype).tiny)
+    moved = (moved / largest).astype(np.float32)
+    d = moved.shape[1]
     with one_blas_thread():
-        basis = np.eye(d)
+        total = float(np.vdot(moved, moved))
         if d > 2 * count:
             basis = np.random.default_rng(0).normal(size=(d, count + 8))
             for _ in range(2):
-                basis, _ = np.linalg.qr(sample.T @ (sample @ basis))
-        along = sample @ basis
+                combined = moved.T @ (moved @ basis.astype(np.float32))
+                basis, _ = np.linalg.qr(combined.astype(np.float64))
+        else:
+            basis = np.eye(d)
+        along = (moved @ basis.astype(np.float32)).astype(np.float64)
         variances, turned = np.linalg.eigh(along.T @ along)
         directions = basis @ turned[:, ::-1][:, :count]
+    if not _matters(mean, float(largest) ** 2 * total / len(moved)):
+        mean[:] = 0.0
     shares = np.maximum(variances[::-1][:count], 0.0) / max(total, np.finfo(np.float64).tiny)
     return Components(mean, directions, shares)
 

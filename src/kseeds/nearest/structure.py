@@ -64,24 +64,31 @@ class Sample:
         """
         with one_blas_thread():
             along = self._rows @ directions
-        rest = np.einsum("ij,ij->i", self._rows, self._rows) - np.einsum("ij,ij->i", along, along)
-        along = np.column_stack([along, np.sqrt(np.maximum(rest, 0.0))])
+        rest = np.maximum(_squares(self._rows) - _squares(along), 0.0)
+        along = np.column_stack([along, np.sqrt(rest)])
         steps = np.maximum(np.abs(along).max(axis=1, keepdims=True), 1e-300) / 127.0
         whole = steps * np.rint(along / steps)
-        norms, of_whole, of_rest = (
-            np.sqrt(np.einsum("ij,ij->i", part, part)) for part in (along, whole, along - whole)
-        )
-        most = np.outer(of_whole, of_rest) + np.outer(of_rest, norms)
+        squared = _squares(along)
+        of_whole, of_rest = np.sqrt(_squares(whole)), np.sqrt(_squares(along - whole))
+        # |x|² + |c|² − 2(x̂·ĉ + |x̂||e| + |r||c|) of all pairs, as one product.
+        ones = np.ones(len(along))
+        rows = np.column_stack([-2.0 * whole, -2.0 * of_whole, -2.0 * of_rest, squared, ones])
+        others = np.column_stack([whole, of_rest, np.sqrt(squared), ones, squared])
         with one_blas_thread():
-            most += whole @ whole.T
-        bounds = norms[:, None] ** 2 + norms**2 - 2.0 * most
+            bounds = rows @ others.T
         np.fill_diagonal(bounds, np.inf)
-        return float((bounds <= self._nearest[:, None]).mean())
+        return float(np.count_nonzero(bounds <= self._nearest[:, None]) / bounds.size)
+
+
+def _squares(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the squared norms of rows."""
+    found: npt.NDArray[np.float64] = np.einsum("ij,ij->i", rows, rows)
+    return found
 
 
 def _squared_distances(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the squared distances of all pairs, roughly; infinity for a row and itself."""
-    norms = np.einsum("ij,ij->i", rows, rows)
+    norms = _squares(rows)
     with one_blas_thread():
         table: npt.NDArray[np.float64] = rows @ rows.T
     table *= -2.0
