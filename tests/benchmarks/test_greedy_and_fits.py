@@ -102,8 +102,9 @@ def test_cells_in_which_a_peer_is_faster_are_listed():
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_peak_is_that_of_the_call():
     kept = []
-    # More than the allocator would take from what the process has been given before.
-    assert growth(lambda: kept.append(np.ones(8_000_000))) >= 62_000_000
+    # More than the allocator would take from what the process has been given before, and than the
+    # system may take back from it meanwhile.
+    assert growth(lambda: kept.append(np.ones(32_000_000))) >= 220_000_000
     assert growth(lambda: None) < 8_000_000
 
 

@@ -10,14 +10,17 @@ from kseeds.inputs import prepare_points
 from kseeds.nearest import costs
 from kseeds.nearest.brute_force import BruteForce
 from kseeds.nearest.projection import Components, principal_components
+from kseeds.nearest.quantized import Quantized
 from kseeds.nearest.quantized_kernels import of_row, workspace
 from kseeds.nearest.quantized_scan import QuantizedScan
 from kseeds.nearest.state import Nearest
+from kseeds.nearest.steps_kernels import OFFSET
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import read_only
-from kseeds.runtime.block_sizes import COLUMNS
+from kseeds.runtime.block_sizes import COLUMNS, column_order
 from kseeds.runtime.threads import Workers
 from tests.nearest.test_quantized import MORE_KINDS, compared
+from tests.nearest.test_quantized import bounds_of as bounds_of_steps
 from tests.simd.test_byte_products import BYTE_PRODUCTS
 from tests.simd.test_interpreted_twins import both_types
 
@@ -82,6 +85,53 @@ def test_bounds_are_lower_bounds_of_the_squared_distance(dtype, d, kind):
                 assert (bounds <= squared).all()
                 if count == 15 and rows is flat and mean is components.mean:
                     assert np.median(squared - bounds) < 0.3 * np.median(squared)
+
+
+def hardest(rng, d, r, dtype):
+    """Return rows and centres of which steps leave out most, in directions of each other.
+
+    A row has one coordinate of 127 steps and others of half a step; a centre has the signs of
+    these, so that it is whole in steps and only what is left of the row decides.
+    """
+    rows = np.zeros((COLUMNS, d))
+    rows[:, 0] = 127.0
+    rows[:, 1:r] = 0.499 * rng.choice([-1, 1], size=(COLUMNS, r - 1))
+    rows *= 10.0 ** rng.uniform(-6, 6, (COLUMNS, 1))
+    centers = np.sign(rows[:6])
+    centers[:, 0] = 0.0
+    centers *= np.linalg.norm(rows[:6], axis=1)[:, None] / np.sqrt(r - 1)
+    centers = np.concatenate([centers, rows[:3]])  # and the other way round
+    rows[40:46] = centers[:6]
+    return rows.astype(dtype), centers.astype(dtype)
+
+
+@pytest.mark.parametrize("d", [16, 40, 300])
+@both_types
+def test_bounds_allow_for_all_that_steps_leave_out(dtype, d):
+    r = {16: 15, 40: 31, 300: 63}[d]
+    rows, centers = hardest(np.random.default_rng(0), d, r, dtype)
+    components = Components(np.zeros(d), np.eye(d)[:, :r], np.ones(r) / r)
+    squared = np.square(rows.astype(np.longdouble) - centers[:, None]).sum(axis=2)
+    assert (bounds_of(scan_of(rows, components), centers) <= squared).all()
+    quantized = Quantized(read_only(rows), bind("euclidean", rows, 1.0)[0], np.zeros(d))
+    assert (bounds_of_steps(rows, quantized, centers) <= squared).all()
+
+
+@both_types
+def test_what_is_left_out_of_projections_counts_their_own_error(dtype):
+    rows = np.random.default_rng(0).normal(size=(COLUMNS, 300)).astype(dtype)
+    components = principal_components(rows).leading(15)
+    scan = scan_of(rows, components)
+    steps, missed = scan._projections, scan._projected(rows).missed
+    words = steps.words[0].view(np.uint8).reshape(4, COLUMNS, 4)
+    whole = (words.swapaxes(1, 2).reshape(16, COLUMNS).astype(np.float64) - OFFSET) * steps.scales[
+        0
+    ]
+    whole = whole[np.argsort(column_order(16))].T
+    left = np.linalg.norm(scan._projected(rows).along.astype(np.float64) - whole, axis=1)
+    # Computed in single precision, which the bounds allow for elsewhere.
+    assert (np.sqrt(steps.errors[0]) >= 0.9999 * (left + missed)).all()
+    assert (np.sqrt(steps.errors[0]) <= 1.001 * (left + missed)).all()
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 1e-20, 1e-14, 1e17, 1e150])

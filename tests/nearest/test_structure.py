@@ -8,7 +8,9 @@ import pytest
 from kseeds.inputs import prepare_points
 from kseeds.nearest.choice import Job, fastest
 from kseeds.nearest.projection import principal_components
+from kseeds.nearest.state import Nearest
 from kseeds.nearest.structure import Sample
+from kseeds.nearest.update import NearestUpdater
 from kseeds.runtime import registers
 from kseeds.runtime.threads import Workers
 
@@ -65,3 +67,15 @@ def test_few_centres_are_compared_without_looking_at_the_data(monkeypatch):
     monkeypatch.setattr(Job, "components", property(lambda _: pytest.fail("looked")))
     for d in (2, 8, 60, 300):
         assert chosen(np.random.default_rng(0).normal(size=(10_000, d)), 16) in FLOOR
+
+
+def test_a_scan_that_measures_one_centre_per_row_is_not_given_up():
+    """With few centres that is a large share of all, though it could not be less."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(9000, 6)) @ rng.normal(size=(6, 200))).astype(np.float32)
+    prepared = prepare_points(X, "euclidean")
+    with Workers(1) as workers:
+        job = Job(prepared.points, prepared.metric, workers, 18)
+        updater = NearestUpdater(job, "quantized_scan")
+        updater.update(Nearest.empty(prepared.points), prepared.points[:18].copy(), 0)
+    assert updater._is_useful

@@ -110,3 +110,30 @@ def test_a_memory_map_gives_the_seeds_of_an_array(tmp_path):
         plain = kseeds.kmeans_plusplus(X, 9, random_state=2, algorithm=algorithm)
         found = kseeds.kmeans_plusplus(mapped, 9, random_state=2, algorithm=algorithm)
         assert found.indices.tolist() == plain.indices.tolist()
+
+
+@pytest.mark.parametrize("order", ["C", "F", "reversed"])
+@pytest.mark.parametrize("given", [np.float32, np.float64, np.int16, bool])
+@pytest.mark.parametrize("shape", [(40_000, 30), (300, 40_000), (1_200_000, 1)])
+def test_a_copy_by_several_threads_is_the_copy(shape, given, order, monkeypatch):
+    from kseeds.runtime import memmap
+    from kseeds.runtime.threads import Workers
+
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2, size=shape).astype(given)
+    values = np.asfortranarray(values) if order == "F" else values
+    values = values[::-1, ::-1] if order == "reversed" else values
+    monkeypatch.setattr(memmap, "_SHARED_BYTES", 1 << 16)
+    with Workers(2) as workers:
+        copy = memmap.contiguous(values, np.float64, workers)
+    assert copy.flags.c_contiguous
+    assert copy.dtype == np.float64
+    np.testing.assert_array_equal(copy, values)
+
+
+def test_a_cast_that_loses_something_warns_the_caller():
+    from kseeds.runtime.memmap import contiguous
+    from kseeds.runtime.threads import Workers
+
+    with Workers(2) as workers, pytest.warns(RuntimeWarning, match="overflow"):
+        contiguous(np.full((1 << 20, 1), 1e300), np.float32, workers)

@@ -2,7 +2,7 @@
 
 Only ratios matter: they choose a strategy, and decide when lazy k-means++ refreshes its bounds.
 They are constants and not measured at run time, so that the same random state gives the same seeds;
-`tree`, `gemm` and `quantized` alone depend on the machine, and no seed on them.
+`tree`, `gemm` and those of bytes alone depend on the machine, and no seed on them.
 ``python -m benchmarks run calibrate`` sets every one of them beside what it measures.
 
 Costs are per row, or per (row, centre) pair, of points of some shape, precision and metric.

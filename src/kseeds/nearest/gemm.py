@@ -25,6 +25,7 @@ import numpy.typing as npt
 from kseeds.distances.metrics import FloatArray, Metric
 from kseeds.nearest import costs
 from kseeds.nearest.gemm_kernels import Products, settle_rows, workspace
+from kseeds.nearest.plain import largest_norm
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.aligned import Reused
@@ -95,16 +96,20 @@ class Gemm:
         mean = np.rint(self._mean) if is_whole else self._mean
         moved = centers - mean
         wide = moved.astype(np.float64)
-        factors = side_by_side(-2.0 * moved[:, self._order])
+        with np.errstate(over="ignore"):  # of numbers that are then not multiplied
+            factors = side_by_side(-2.0 * moved[:, self._order])
         # What is missing from the last four is nearest to nothing.
         groups = side_by_side(centers if d < LANES else centers[:0], np.inf)
         shifts = np.full(-(-m // ABREAST) * ABREAST, np.inf, dtype=dtype)
         norms = np.einsum("ij,ij->i", wide, wide)
-        shifts[:m] = norms if is_whole else norms * (1.0 - epsilon)
+        with np.errstate(over="ignore"):
+            shifts[:m] = norms if is_whole else norms * (1.0 - epsilon)
         # Shifts of whole numbers are not rounded down, in case products are exact.
         slack = epsilon * float(norms.max()) if is_whole else 0.0
         whole = exact_up_to(norms, dtype) if is_whole else -1.0
         stretch = (1.0 + self._metric.relative) * (1.0 + 4.0 * d * eps)
+        most = largest_norm(dtype)
+        most = most if norms.max() <= most else -1.0
         return Products(
-            factors, groups, shifts, mean[self._order], stretch, 1.0 - epsilon, slack, whole
+            factors, groups, shifts, mean[self._order], stretch, 1.0 - epsilon, slack, whole, most
         )  # fmt: skip

@@ -38,7 +38,7 @@ class Products(NamedTuple):
     ``stretch`` is the factor by which a squared distance may be too small, ``shrunk`` the one that
     makes the squared norm of a row a bound, and ``slack`` what shifts may be too large by.
     ``whole`` is the largest squared norm up to which products of rows of whole numbers are exact;
-    negative if those of no row are.
+    negative if those of no row are. ``most`` is the largest with which nothing overflows.
     """
 
     factors: Any
@@ -49,6 +49,7 @@ class Products(NamedTuple):
     shrunk: float
     slack: float
     whole: float
+    most: float
 
 
 class Tile(NamedTuple):
@@ -146,6 +147,28 @@ def _is_whole(tile: Tile, most: float) -> bool:
     for c in range(COLUMNS):
         total += tile.rest[c]
     return total == 0.0
+
+
+@inlined
+def _are_bounded(norms: Any, rows: int, most: float) -> bool:
+    """Tell whether no squared norm is more than ``most``, or no number."""
+    beyond = 0
+    for c in range(rows):
+        beyond += not norms[c] <= most
+    return beyond == 0
+
+
+@inlined
+def compare_all(
+    points: Any, low: int, rows: int, centers: Any, number: int, squared: Any, labels: Any
+) -> int:
+    """Compare rows with all centres; return how many distances were computed."""
+    for i in range(low, low + rows):
+        for k in range(centers.shape[0]):
+            exact = sum_of_squares(points, i, centers, k)
+            if exact < squared[i]:
+                squared[i], labels[i] = exact, number + k
+    return rows * len(centers)
 
 
 @inlined
@@ -255,7 +278,7 @@ def _settle_doubts(
             for part in range(COLUMNS // LANES):
                 bits, c = np.int64(found.within[k - first, part]), part * LANES
                 while bits != 0:
-                    if bits & 1:
+                    if bits & 1 and c < count:  # there may be anything in other columns
                         i = found.in_doubt[c]
                         computed += 1
                         exact = sum_of_squares(points, i, centers, k)
@@ -285,6 +308,9 @@ def settle_rows(
         for c in range(COLUMNS):
             tile.rows[c] = low + c
         _load_moved(points, tile.rows, rows, products, tile)
+        if not _are_bounded(norms, rows, products.most):
+            computed += compare_all(points, low, rows, centers, number, squared, labels)
+            continue
         # With few columns, finding the least products takes as long as computing them.
         if tile.given.shape[0] > 0:
             _least_of_four(

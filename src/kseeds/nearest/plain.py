@@ -187,7 +187,8 @@ class _Factors(NamedTuple):
         mean = (np.rint(mean) if is_whole else mean).astype(centers.dtype)
         moved = centers - mean
         norms = np.einsum("ij,ij->i", moved, moved)
-        moved *= -2.0
+        with np.errstate(over="ignore"):  # of numbers that are then not multiplied
+            moved *= -2.0
         columns = np.concatenate([moved.T, norms[None, :]])
         whole = exact_up_to(norms, centers.dtype) if is_whole else -1.0
         return cls(centers, mean, columns, float(norms.max()), whole)
@@ -207,6 +208,11 @@ def error_of_products(
     return error
 
 
+def largest_norm(dtype: np.dtype[np.floating]) -> float:
+    """Return the squared norm up to which no product, nor any part of its sum, overflows."""
+    return float(np.finfo(dtype).max) / 16.0
+
+
 def _compare_by_product(
     points: FloatArray, factors: _Factors, first: int, best: FloatArray, labels: Labels
 ) -> None:
@@ -215,6 +221,11 @@ def _compare_by_product(
     rows, every = np.empty((n, d + 1), dtype=points.dtype), np.arange(n)
     np.subtract(points, factors.mean, out=rows[:, :d])
     norms = np.einsum("ij,ij->i", rows[:, :d], rows[:, :d])
+    if not max(float(norms.max()), factors.largest) <= largest_norm(points.dtype):
+        best[:], labels[:] = _one_by_one(
+            points, factors.centers, first, Family.EUCLIDEAN, best, labels
+        )
+        return
     rows[:, d] = 1.0
     table = rows @ factors.columns
     near = table.argmin(axis=1)

@@ -64,16 +64,37 @@ def center_of(points: FloatArray) -> npt.NDArray[np.float64]:
 
     Of few rows: it only has to make norms small, which no other digit of it changes.
     """
-    sample = points[:: max(1, len(points) // _FEW)].astype(np.float64)
-    mean: npt.NDArray[np.float64] = sample.mean(axis=0)
-    sample -= mean
-    about = float(np.einsum("ij,ij->", sample, sample)) / len(sample)
-    return mean if _matters(mean, about) else np.zeros_like(mean)
+    sample = points[:: max(1, len(points) // _FEW)]
+    mean = mean_of(sample)
+    moved = sample - mean
+    largest = largest_of(moved)
+    moved /= largest
+    about = float(np.vdot(moved, moved)) / len(moved)
+    return mean if _matters(mean, largest, about) else np.zeros_like(mean)
 
 
-def _matters(mean: npt.NDArray[np.float64], about: float) -> bool:
-    """Tell whether squared norms are much smaller ``about`` the mean, on average."""
-    return float(mean @ mean) > 2.0 * about
+def mean_of(sample: FloatArray) -> npt.NDArray[np.float64]:
+    """Return the mean of some rows; where all agree in a column, that number, to the last digit.
+
+    Squares of what rounding leaves of a large number may overflow where no row differs.
+    """
+    mean: npt.NDArray[np.float64] = sample.mean(axis=0, dtype=np.float64)
+    return np.clip(mean, sample.min(axis=0), sample.max(axis=0))
+
+
+def largest_of(moved: FloatArray) -> float:
+    """Return the largest absolute value, or the least number where there are only zeros."""
+    return max(float(np.abs(moved).max()), float(np.finfo(moved.dtype).tiny))
+
+
+def _matters(mean: npt.NDArray[np.float64], unit: float, about: float) -> bool:
+    """Tell whether squared norms are much smaller about the mean, where they are ``about`` units.
+
+    On average, and in squares of a ``unit`` in which they do not overflow.
+    """
+    with np.errstate(over="ignore"):
+        scaled = mean / unit
+        return float(np.vdot(scaled, scaled)) > 2.0 * about
 
 
 def principal_components(points: FloatArray, count: int = _MOST) -> Components:
@@ -83,11 +104,11 @@ def principal_components(points: FloatArray, count: int = _MOST) -> Components:
     dimensions they come from random combinations of the sample (Halko, Martinsson, Tropp 2011).
     """
     sample = points[:: max(1, len(points) // _SAMPLE)]
-    mean = sample.mean(axis=0, dtype=np.float64)
+    mean = mean_of(sample)
     # In single precision, which takes half the time and is good enough to find directions.
     moved = sample - mean.astype(points.dtype)
-    largest = max(np.abs(moved).max(), np.finfo(moved.dtype).tiny)
-    moved = (moved / largest).astype(np.float32)
+    largest = largest_of(moved)
+    moved = (moved / moved.dtype.type(largest)).astype(np.float32)
     d = moved.shape[1]
     with one_blas_thread():
         total = float(np.vdot(moved, moved))
@@ -101,7 +122,7 @@ def principal_components(points: FloatArray, count: int = _MOST) -> Components:
         along = (moved @ basis.astype(np.float32)).astype(np.float64)
         variances, turned = np.linalg.eigh(along.T @ along)
         directions = basis @ turned[:, ::-1][:, :count]
-    if not _matters(mean, float(largest) ** 2 * total / len(moved)):
+    if not _matters(mean, largest, total / len(moved)):
         mean[:] = 0.0
     shares = np.maximum(variances[::-1][:count], 0.0) / max(total, np.finfo(np.float64).tiny)
     return Components(mean, directions, shares)

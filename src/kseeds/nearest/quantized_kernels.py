@@ -14,6 +14,7 @@ import numpy as np
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.distances.pair_kernels import sum_of_squares
+from kseeds.nearest.gemm_kernels import compare_all
 from kseeds.nearest.steps_kernels import EXACT, UNBOUNDED, UNKNOWN, Factors, Steps, Tile, set_steps
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS
@@ -172,19 +173,6 @@ def _compare_others(
     return computed
 
 
-@inlined
-def _compare_all(
-    points: Any, low: int, rows: int, centers: Any, number: int, squared: Any, labels: Any
-) -> int:
-    """Compare rows with all centres; return how many distances were computed."""
-    for i in range(low, low + rows):
-        for k in range(centers.shape[0]):
-            exact = sum_of_squares(points, i, centers, k)
-            if exact < squared[i]:
-                squared[i], labels[i] = exact, number + k
-    return rows * len(centers)
-
-
 @kernel
 def settle_rows(
     points: Any, centers: Any, factors: Factors, steps: Steps, start: int, stop: int, number: int,
@@ -208,7 +196,7 @@ def settle_rows(
                 _prefetch(points, place)
         norms, errors, limits = steps.norms[at], steps.errors[at], found.limits
         if steps.state[at] == UNBOUNDED:
-            computed += _compare_all(points, low, rows, centers, number, squared, labels)
+            computed += compare_all(points, low, rows, centers, number, squared, labels)
             continue
         _byte_products(
             steps.words[at], factors.words, factors.starts, steps.scales[at], factors.slopes,

@@ -12,8 +12,8 @@ they leave out of ŷ, and δ, so that |δ| only has to be added to its norm.
 How large |δ| is: let u be the unit roundoff of single precision. A coordinate of ŷ is summed up in
 blocks of b columns, one after the other, of n blocks. With the roundings of x and P it errs by
 γ(b + n + 2)|x| (Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapter 3), and all
-r of them by s = √r·γ(b + n + 2)|x|. ρ² is the difference of two squared norms that err by γ(b)|x|²
-and 2s|x| + s², and so ρ errs by their sum divided by ρ, or the root of their sum.
+r of them by s = √r·γ(b + n + 2)|x|. ρ² is the difference of two squared norms that err by
+γ(b + 2)|x|² and 2s|x| + s², and so ρ errs by their sum divided by ρ, or the root of their sum.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class QuantizedScan(Quantized):
             for low, high in blocks:
                 norms += np.vecdot(about[:, low:high], about[:, low:high])
             of_sums = math.sqrt(r) * _gamma(_TOGETHER + len(blocks) + 2)
-            error = norms * (_gamma(_TOGETHER) + 2.0 * of_sums + of_sums**2)
+            error = norms * (_gamma(_TOGETHER + 2) + 2.0 * of_sums + of_sums**2)
             wide = sums.astype(np.float64)
             left = np.sqrt(np.maximum(norms - np.vecdot(wide, wide), 0.0))
             along[:, r] = left

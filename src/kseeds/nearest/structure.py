@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from kseeds.distances.metrics import FloatArray
 from kseeds.nearest.costs import SAMPLE_ROWS
+from kseeds.nearest.projection import largest_of, mean_of
 from kseeds.runtime.blas import one_blas_thread
 
 _TIMES = 8
@@ -27,8 +28,9 @@ class Sample:
     """
 
     def __init__(self, points: FloatArray) -> None:
-        self._rows = points[:: max(1, len(points) // SAMPLE_ROWS)][:SAMPLE_ROWS].astype(np.float64)
-        self._rows -= self._rows.mean(axis=0)
+        sample = points[:: max(1, len(points) // SAMPLE_ROWS)][:SAMPLE_ROWS]
+        self._rows = sample - mean_of(sample)
+        self._rows /= largest_of(self._rows)  # squares may overflow, and nothing depends on units
         self._table = _squared_distances(self._rows)
         self._nearest = self._table.min(axis=1)
 

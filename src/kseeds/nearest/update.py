@@ -102,6 +102,8 @@ class NearestUpdater:
 
     def _judge(self, counts: Counts, n_centers: int) -> None:
         """Give up a strategy that could rule out too little: the data has no structure."""
-        share = counts.exact / (n_centers * len(self._job.points))
+        n = len(self._job.points)
+        # Most strategies measure the nearest of a row exactly, however well they rule out.
+        share = max(0, counts.exact - n) / (n_centers * n)
         if n_centers > _FEW and share > costs.USELESS.get(self.strategy, 1.0):
             self._is_useful = False

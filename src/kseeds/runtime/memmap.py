@@ -13,8 +13,8 @@ from kseeds.runtime.threads import Workers
 
 _ROWS_BYTES = 1 << 24
 _SHARED_BYTES, _COPIED_ROWS = 1 << 22, 1 << 14
-"""From how many bytes on copying repays threads, and how many rows each takes at a time: fewer, and
-reading columns of another order would jump too often."""
+"""From how many bytes on copying repays threads, and how many rows each takes, unless they
+are wide: fewer, and reading columns of another order would jump too often."""
 
 
 def is_mapped(array: npt.NDArray[Any]) -> bool:
@@ -52,6 +52,7 @@ def contiguous(
         copy[start:stop] = values[start:stop]
 
     # Of a map, no more is read at a time than needs be in memory.
-    rows = max(1, _ROWS_BYTES // max(1, values[:1].nbytes)) if is_mapped(values) else _COPIED_ROWS
+    most, least = (len(values), 1) if is_mapped(values) else (_COPIED_ROWS, 64)
+    rows = max(least, min(most, _ROWS_BYTES // max(1, values[:1].nbytes)))
     (workers if workers and is_shared else Workers(1)).over_blocks(task, len(values), rows)
     return copy
