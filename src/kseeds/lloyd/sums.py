@@ -24,7 +24,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.blas import one_blas_thread
-from kseeds.runtime.threads import Workers, rows_for
+from kseeds.runtime.threads import Workers, rows_to_share
 
 _SPARE_BITS = 30
 """Digits kept beyond those of the largest value of a column, for clusters of small values."""
@@ -138,7 +138,8 @@ class ExactSums:
                 np.empty(self.anchors.shape[1]), sums,
             )  # fmt: skip
 
-        size = rows_for(_COMPILED_NS * self.anchors.size + _ROW_NS)
+        cost = _COMPILED_NS * self.anchors.size + _ROW_NS
+        size = rows_to_share(len(rows), cost, self._workers.n_threads)
         # Sums of its own for a thread cost as much as some rows for each cluster.
         if len(rows) <= max(size, 2 * self._sums.shape[1]):
             task(0, len(rows), self._sums)

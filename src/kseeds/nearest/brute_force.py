@@ -7,8 +7,7 @@ from kseeds.nearest import costs
 from kseeds.nearest.brute_force_kernels import brute_force, new_tile
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.runtime.aligned import Reused
-from kseeds.runtime.block_sizes import COLUMNS
-from kseeds.runtime.threads import Workers, is_worth_sharing, rows_for
+from kseeds.runtime.threads import Workers, rows_to_share
 
 
 class BruteForce:
@@ -29,8 +28,7 @@ class BruteForce:
             return computed
 
         n = len(self._points)
-        shared_out = -(-n // (8 * COLUMNS * workers.n_threads)) * COLUMNS
         cost = len(centers) * costs.pair(self._points, self._metric)
-        size = min(max(4096, shared_out), rows_for(cost)) if is_worth_sharing(n * cost) else n
+        size = rows_to_share(n, cost, workers.n_threads)
         computed = sum(workers.over_blocks(task, n, size))
         return Counts(computed, 0, computed)

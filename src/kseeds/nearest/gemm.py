@@ -29,8 +29,8 @@ from kseeds.nearest.plain import largest_norm
 from kseeds.nearest.state import Counts, Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.aligned import Reused
-from kseeds.runtime.block_sizes import COLUMNS, LANES, column_order
-from kseeds.runtime.threads import Workers, blocks_of, is_worth_sharing, rows_for
+from kseeds.runtime.block_sizes import LANES, column_order
+from kseeds.runtime.threads import Workers, blocks_of, rows_to_share
 from kseeds.simd.products import ABREAST, side_by_side
 
 Task: TypeAlias = Callable[[int, int], int]
@@ -66,10 +66,13 @@ class Gemm:
         return Counts(len(centers) * len(self._points), 0, exact)
 
     def _update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> int:
-        n, cost = len(self._points), len(centers) * costs.pair(self._points, self._metric)
-        shared_out = -(-n // (8 * COLUMNS * workers.n_threads)) * COLUMNS
-        size = min(max(1024, shared_out), rows_for(cost)) if is_worth_sharing(n * cost) else n
+        n = len(self._points)
+        size = rows_to_share(n, self._cost(len(centers)), workers.n_threads)
         return sum(workers.over_blocks(self.task(nearest, centers, first), n, size))
+
+    def _cost(self, n_centers: int) -> float:
+        """Return the nanoseconds that a row takes, roughly."""
+        return costs.gemm(self._points, n_centers, 1)
 
     def task(self, nearest: Nearest, centers: FloatArray, first: int) -> Task:
         """Return what compares a block of rows with some centres."""

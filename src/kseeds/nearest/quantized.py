@@ -45,6 +45,7 @@ _LEAST_THETA, _SPLIT = 3e-3, 0.02
 """The least θ, about what rows leave out where centres leave nothing; and δ."""
 _EXACT_PAIR = 1e-8
 """Seconds that a distance takes of a pair that is in doubt, about."""
+_JUDGED_ROWS = 1024
 MOST_NORM = 1e34
 """Squared norm up to which no product is beyond single precision; see `settle_rows`."""
 _SINGLE = np.dtype(np.float32)
@@ -113,7 +114,7 @@ class Quantized(Gemm):
     ) -> None:
         super().__init__(points, metric, mean)
         self._instead: Gemm = Gemm(points, metric, mean)
-        self._is_useful = True
+        self._is_useful = self._is_new = True
         self._keeps = keeps
         self._kept: tuple[FloatArray, Steps] | None = None
 
@@ -126,10 +127,7 @@ class Quantized(Gemm):
             return instead()
         by_bytes = self._by_bytes(nearest, centers, factors, first)
 
-        def task(start: int, stop: int) -> int:
-            if not self._is_useful:
-                with compile_policy.using(self.gives_way_to, dtype):
-                    return instead()(start, stop)
+        def judged(start: int, stop: int) -> int:
             computed = by_bytes(start, stop)
             # A row has one centre that is nearest, whatever the steps.
             if computed > (1.0 + costs.USELESS[self.name] * m) * (stop - start):
@@ -137,7 +135,22 @@ class Quantized(Gemm):
                 self._is_useful = compile_policy.waiting(self.gives_way_to, dtype) > rest
             return computed
 
+        def task(start: int, stop: int) -> int:
+            computed = 0
+            if self._is_new:  # a few rows tell, before a whole block is lost
+                few = min(stop, start + _JUDGED_ROWS)
+                computed, start = judged(start, few), few
+                self._is_new = False
+            if self._is_useful:
+                return computed + judged(start, stop) if start < stop else computed
+            with compile_policy.using(self.gives_way_to, dtype):
+                return computed + instead()(start, stop)
+
         return task
+
+    def _cost(self, n_centers: int) -> float:
+        """Return the nanoseconds that a row takes, roughly."""
+        return costs.quantized(self._points, n_centers, 1)
 
     def _by_bytes(
         self, nearest: Nearest, centers: FloatArray, factors: Factors, first: int

@@ -6,7 +6,8 @@ threads stay for a moment, because starting one may take as long as a small job;
 forgets them.
 
 Small jobs take a fraction of a millisecond, and so does waking a core. So nobody waits for a thread
-to start, nor for one that has not begun when the work is done: it finds nothing left to do.
+to start, nor for one that has not begun when the work is done: it finds nothing left to do. Where
+to wake them: `kseeds.runtime.cores`.
 
 Python sees an interrupt between two blocks, so blocks are a fraction of a second's work at most:
 see `rows_for`. What takes longer than that and cannot be interrupted, like compiling the kernel
@@ -27,6 +28,7 @@ from types import TracebackType
 from typing import TypeVar, cast
 
 from kseeds.runtime.block_sizes import COLUMNS
+from kseeds.runtime.cores import keep_to, other_cores
 
 T = TypeVar("T")
 
@@ -34,6 +36,8 @@ BLOCK_ROWS = 1 << 16
 
 _BLOCK_NANOSECONDS = 4e7
 _SHARING_NANOSECONDS = 3e5
+_UNDIVIDED_NANOSECONDS, _SHARES = 2e6, 4
+"""What a thread does in one block, and in how many it does more."""
 
 _IDLE_SECONDS = 1.0
 _LOOK_UP_SECONDS = 0.05
@@ -132,6 +136,26 @@ def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -
     return max(least, min(most, rows))
 
 
+def rows_to_share(n_rows: int, nanoseconds: float, n_threads: int) -> int:
+    """Return how many rows make a block whose size changes no result, a multiple of 64.
+
+    All rows if they are not worth sharing, and otherwise one block for each thread, or a few: who
+    has done a block needs Python's lock to get another, and may wait for it much longer than it
+    is held. ``nanoseconds`` is what a row costs, roughly.
+
+    Examples
+    --------
+    >>> from kseeds.runtime.threads import rows_to_share
+    >>> rows_to_share(1000, 10.0, 2), rows_to_share(10_000, 100.0, 2), rows_to_share(10_000, 1e4, 2)
+    (1000, 5056, 1280)
+    """
+    if n_threads == 1 or not is_worth_sharing(n_rows * nanoseconds):
+        return max(COLUMNS, min(n_rows, rows_for(nanoseconds, most=n_rows + COLUMNS)))
+    per_thread = n_rows * nanoseconds / n_threads
+    blocks = n_threads * (1 if per_thread <= _UNDIVIDED_NANOSECONDS else _SHARES)
+    return min(-(-n_rows // (blocks * COLUMNS)) * COLUMNS, rows_for(nanoseconds, most=n_rows))
+
+
 class _Helper:
     """A thread that does one job after the other, until nobody has had one for a while.
 
@@ -141,6 +165,7 @@ class _Helper:
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._process = os.getpid()
+        self.native_id: int | None = None  # until it runs
         _thread.start_new_thread(_serve, (self._jobs, weakref.ref(self)))
 
     @classmethod
@@ -151,8 +176,10 @@ class _Helper:
         except IndexError:
             return cls()
 
-    def give(self, job: _Job) -> None:
-        """Have a job done, when the thread gets round to it."""
+    def give(self, job: _Job, cores: set[int]) -> None:
+        """Have a job done on some cores, when the thread gets round to it."""
+        if self.native_id is not None:
+            keep_to(self.native_id, cores)
         self._jobs.put(job)
 
     def let_go(self) -> None:
@@ -162,6 +189,9 @@ class _Helper:
 
 
 def _serve(jobs: SimpleQueue[_Job], of: weakref.ref[_Helper]) -> None:
+    if (helper := of()) is not None:
+        helper.native_id = _thread.get_native_id()
+    del helper
     while True:
         try:
             job = jobs.get(timeout=_IDLE_SECONDS)
@@ -279,9 +309,10 @@ class Workers:
 
         jobs: list[_Job] = []
         try:
+            cores = other_cores()
             for helper in self._helpers:
                 jobs.append(_Job(help_out))
-                helper.give(jobs[-1])
+                helper.give(jobs[-1], cores)
             work()
             for error in [job.end() for job in jobs]:
                 if error is not None:
