@@ -10,7 +10,7 @@ from kseeds.nearest import costs
 
 ITERATIONS = 15
 """How many iterations a job is expected to take, if it may take as many."""
-ROOM = 40.0
+ROOM = 44.0
 """Bytes per row that may be kept beside labels, bounds and distances."""
 VISIT = 6.0
 """A row of a tree, apart from the distances of its leaf."""

@@ -25,7 +25,7 @@ _SCAN_COMPONENTS = {"projected_scan": (8, 16, 32, 64), "quantized_scan": (15, 31
 """With the norm of the rest, the latter are whole words."""
 _TREE_KEEPS = 25
 """Numbers that a tree over projections keeps of a row, while it is built."""
-_MOST_KEPT, _LITTLE = 64 << 20, 16 << 20
+_MOST_KEPT, _LITTLE = 64 << 20, 2 << 20
 """Bytes that rows in steps may take, if they are kept, and that nobody need save."""
 _MOST_BYTES = 1 << 16
 """Columns up to which no sum of products of bytes exceeds 2³¹."""
@@ -41,7 +41,7 @@ class Job:
     expected: float
     batches: int = 1
     room: float = math.inf
-    """Bytes per row that may be kept beside the rows; in any case a quarter of theirs, and some."""
+    """Bytes per row that may be kept beside the rows; in any case an eighth of theirs, and some."""
     of_means: bool = False
     """Whether centres are means, which are nearer to rows than other rows are."""
 
@@ -69,7 +69,7 @@ class Job:
 
     def has_room(self, per_row: float) -> bool:
         """Tell whether so many bytes per row may be kept."""
-        allowed = int(self.points.nbytes) / 4 + _LITTLE
+        allowed = int(self.points.nbytes) / 8 + _LITTLE
         return per_row <= self.room or per_row * len(self.points) <= allowed
 
     @cached_property
@@ -100,12 +100,20 @@ class Job:
         best, of_best = math.inf, 0
         for count in _SCAN_COMPONENTS[name]:
             job = (self.points, count, self.expected, self.batches)
-            if count >= self._columns or cost(*job, 0.0) >= best:
-                break  # more components cost more, even where they leave nothing open
+            # More components cost more, even where they leave nothing open.
+            is_best = count < self._columns and cost(*job, 0.0) < best
+            if not (is_best and self._has_room_for(name, count)):
+                break
             share = left_open(self.components.directions[:, :count])
             share *= costs.OF_MEANS if self.of_means else 1.0
             best, of_best = min((best, of_best), (cost(*job, share), count))
         return best, of_best
+
+    def _has_room_for(self, scan: str, count: int) -> bool:
+        """Tell whether projections on so many components may be kept."""
+        width = self.points.itemsize
+        kept = count + 5 + 2 * width if scan == "quantized_scan" else count * width + 8
+        return self.has_room(kept)
 
     @cached_property
     def fastest(self) -> str:
@@ -337,9 +345,8 @@ def fastest(job: Job) -> str:
     )
     if without <= at_best + 2.0 * (costs.probe(points) + costs.components(points)):
         return floor
-    scan, count = job.quantized_scan if name == "quantized_scan" else job.projected_scan
-    found = {floor: without, name: scan, "projected_tree": job.projected_tree}
-    width = points.itemsize
-    of_scan = count + 5 + 2 * width if name == "quantized_scan" else count * width + 8
-    kept = {name: of_scan, "projected_tree": _TREE_KEEPS * width}
-    return min((one for one in found if job.has_room(kept.get(one, 0))), key=found.__getitem__)
+    scan, _ = job.quantized_scan if name == "quantized_scan" else job.projected_scan
+    found = {floor: without, name: scan}
+    if job.has_room(_TREE_KEEPS * points.itemsize):
+        found["projected_tree"] = job.projected_tree
+    return min(found, key=found.__getitem__)
