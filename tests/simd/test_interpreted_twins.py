@@ -52,6 +52,7 @@ BOX_SUMS = compiled(columns.box_sums(), 9)
 COMPARE_PAIR = compiled(columns.compare_pair(), 9)
 COMPARE_WITH_GAP = compiled(columns.compare_with_gap(), 8)
 TRANSPOSE_BLOCK = compiled(transposed.transpose_block(), 7)
+TRANSPOSE_FEW = compiled(transposed.transpose_few(), 4)
 KEEP_NEARER = compiled(tables.keep_nearer(), 4)
 KEEP_TWO_NEAREST = compiled(tables.keep_two_nearest(), 5)
 LARGEST_OF_LESSER = compiled(tables.largest_of_lesser(), 2)
@@ -78,9 +79,10 @@ def test_every_twin_is_compared_here_or_beside():
     assert twins == {
         "lane_sum", "fingerprint_words", "fingerprinted_sum_of_squares", "weighted_sum",
         "column_sums", "box_sums", "compare_pair", "compare_with_gap", "group_minima",
-        "least_products", "products_within", "four_products", "transpose_block", "keep_nearer",
-        "largest_of_lesser", "keep_two_nearest", "row_products", "lowest_bit", "group_squares",
-        "add_runs", "least_gap", "gaps_within", "prefetch", "byte_products", "entries_within",
+        "least_products", "products_within", "four_products", "transpose_block", "transpose_few",
+        "keep_nearer", "largest_of_lesser", "keep_two_nearest", "row_products", "lowest_bit",
+        "nearest_of_groups", "add_runs", "least_gap", "gaps_within", "prefetch", "byte_products",
+        "entries_within",
     }  # fmt: skip
 
 
@@ -259,6 +261,22 @@ def test_group_minima(dtype, d, limit):
     np.testing.assert_array_equal(least[1], mine[LANES:].min(axis=0))
     assert not mine[:LANES].any()
     assert not least[0].any()
+
+
+@pytest.mark.parametrize("d", range(1, LANES))
+@both_types
+def test_transpose_few(dtype, d):
+    rng = np.random.default_rng(d)
+    A, rows_ = values(rng, (90, d), dtype), rng.integers(0, 90 - LANES + 1, COLUMNS)
+    rows_[5] = 90 - LANES  # from which 16 numbers are left, whatever d is
+    mine, twin = np.zeros((2, LANES, COLUMNS), dtype=dtype)
+    for c in (0, 16, 48):
+        TRANSPOSE_FEW(A, rows_, c, mine)
+        interpreted.transpose_few(A, rows_, c, twin)
+    np.testing.assert_array_equal(mine, twin)
+    np.testing.assert_array_equal(mine[:d, :16], A[rows_[:16]].T)
+    assert not mine[:, 32:48].any()
+    assert not mine[d:].any(), "more is written than a row has"
 
 
 @both_types

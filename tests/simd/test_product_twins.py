@@ -15,7 +15,7 @@ LEAST_PRODUCTS = {together: compiled(products.least_products(together), 6) for t
 FOUR_PRODUCTS = compiled(products.four_products(), 5)
 PRODUCTS_WITHIN = compiled(products.products_within(), 6)
 ROW_PRODUCTS = compiled(row_products.row_products(), 7)
-GROUP_SQUARES = compiled(groups.group_squares(), 4)
+NEAREST_OF_GROUPS = compiled(groups.nearest_of_groups(), 5)
 LOWEST_BIT = compiled(row_products.lowest_bit(), 1)
 
 
@@ -91,20 +91,24 @@ def test_products_of_rows(dtype, d):
 
 @pytest.mark.parametrize("d", [1, 2, 7, LANES - 1])
 @both_types
-def test_squares_of_groups_are_distances_to_the_last_digit(dtype, d):
+@pytest.mark.parametrize("kind", ["random", "grid"])
+def test_distances_to_the_nearest_of_four_are_those_to_the_last_digit(kind, dtype, d):
     rng = np.random.default_rng(d)
-    centers, rows = values(rng, (10, d), dtype), values(rng, (COLUMNS, d), dtype)
+    centers, rows = values(rng, (10, d), dtype, kind), values(rng, (COLUMNS, d), dtype, kind)
+    centers[5] = centers[6]  # the first is taken
     tile, four = np.ascontiguousarray(rows.T), products.side_by_side(centers, np.inf)
     at = 4 * rng.integers(0, 3, COLUMNS).astype(np.int32)
-    mine, twin = np.empty((2, COLUMNS, 4), dtype=dtype)
-    GROUP_SQUARES(tile, four, at, mine)
-    interpreted.group_squares(tile, four, at, twin)
+    mine, twin = np.empty((2, COLUMNS), dtype=dtype)
+    near, near_twin = np.empty((2, COLUMNS), dtype=np.int32)
+    NEAREST_OF_GROUPS(tile, four, at, mine, near)
+    interpreted.nearest_of_groups(tile, four, at, twin, near_twin)
     np.testing.assert_array_equal(mine, twin)
-    for s, center in enumerate(centers):
-        of = at == s // 4 * 4
-        wanted = squared_distances(rows[of], center, Family.EUCLIDEAN)
-        np.testing.assert_array_equal(mine[of, s % 4], wanted)
-    assert np.isinf(mine[at == 8, 2:]).all(), "a centre that is missing is near to something"
+    np.testing.assert_array_equal(near, near_twin)
+    table = np.stack([squared_distances(rows, one, Family.EUCLIDEAN) for one in centers])
+    for c in range(COLUMNS):
+        of_four = table[at[c] : at[c] + 4, c]  # of the last, two are missing
+        assert mine[c] == of_four.min()
+        assert near[c] == at[c] + of_four.argmin()
 
 
 def test_lowest_bit():

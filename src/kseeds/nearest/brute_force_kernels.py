@@ -11,14 +11,15 @@ from kseeds.distances.pair_kernels import squared_distance
 from kseeds.nearest.state import Rows
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES, place_of
-from kseeds.runtime.compiler import inlined, kernel
+from kseeds.runtime.compiler import WIDE_REGISTERS, inlined, kernel
 from kseeds.simd.columns import column_sums
 from kseeds.simd.tables import keep_nearer
-from kseeds.simd.transposed import transpose_block
+from kseeds.simd.transposed import transpose_block, transpose_few
 
 squares = column_sums()
 _keep_nearer = keep_nearer()
 _transpose_block = transpose_block()
+_transpose_few = transpose_few()
 _place_of = inlined(place_of)
 
 
@@ -42,6 +43,15 @@ def new_tile(points: FloatArray) -> Tile:
 
 
 @inlined
+def _are_up_to(rows: Any, start: int, last: int) -> bool:
+    """Tell whether no one of 16 numbers of rows is more than ``last``."""
+    beyond = 0
+    for c in range(start, start + LANES):
+        beyond += rows[c] > last
+    return beyond == 0
+
+
+@inlined
 def load_columns(points: Any, rows: Any, count: int, columns: Any) -> None:
     """Write ``count`` rows, whose numbers are given, as columns; see `place_of`."""
     d = points.shape[1]
@@ -53,7 +63,13 @@ def load_columns(points: Any, rows: Any, count: int, columns: Any) -> None:
     for c in range(whole, count if full > 0 else 0):
         for j in range(full):
             columns[_place_of(j, d), c] = points[rows[c], j]
-    for c in range(count):
+    done = 0
+    if WIDE_REGISTERS and full == 0:
+        last = points.shape[0] - LANES  # from which 16 numbers follow, however few a row has
+        while done + LANES <= count and _are_up_to(rows, done, last):
+            _transpose_few(points, rows, done, columns)
+            done += LANES
+    for c in range(done, count):
         i = np.uint64(rows[c])  # signed numbers would be checked for being negative
         for j in range(full, d):
             columns[j, c] = points[i, np.uint64(j)]

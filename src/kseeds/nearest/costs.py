@@ -246,7 +246,7 @@ def gemm(points: FloatArray, expected: float, batches: int) -> float:
     if d >= LANES:
         pair_, beside = 0.045 + 0.02 * d, 9.0 + 0.5 * d
     elif registers.ARE_WIDE:
-        pair_, beside = 0.01 + 0.0148 * d, 16.0 + 1.45 * d
+        pair_, beside = 0.005 + 0.0133 * d, 9.0
     else:
         pair_, beside = 0.045 + 0.02 * d, 5.0 + 0.8 * d
     return width_of(points) * (expected * pair_ + batches * beside)

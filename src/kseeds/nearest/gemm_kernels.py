@@ -20,13 +20,13 @@ from kseeds.nearest.brute_force_kernels import load_columns
 from kseeds.runtime.aligned import aligned
 from kseeds.runtime.block_sizes import COLUMNS, LANES
 from kseeds.runtime.compiler import inlined, kernel
-from kseeds.simd.groups import group_squares
+from kseeds.simd.groups import nearest_of_groups
 from kseeds.simd.products import ABREAST, least_products, products_within
 
 _least_products = least_products(1)
 _least_of_four = least_products(ABREAST)
 _products_within = products_within()
-_group_squares = group_squares()
+_nearest_of_groups = nearest_of_groups()
 
 _ROUNDS_SINGLE, _ROUNDS_DOUBLE = 1.5 * 2.0**23, 1.5 * 2.0**52
 
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     """Of 64 rows the two least products, the centre of the least, and the squared distance to it.
 
     Of rows ``in_doubt``, 64 and those of a tile at most, ``limits`` are the largest products of a
-    centre that may be the nearest. ``squares`` are squared distances to four centres each.
+    centre that may be the nearest.
     """
 
     least: Any
@@ -81,7 +81,6 @@ class Found(NamedTuple):
     in_doubt: Any
     limits: Any
     within: Any
-    squares: Any
 
 
 def workspace(points: FloatArray) -> tuple[Tile, Found]:
@@ -99,8 +98,7 @@ def workspace(points: FloatArray) -> tuple[Tile, Found]:
     at, near = aligned((2, COLUMNS), np.int32)
     within = np.empty((ABREAST, COLUMNS // LANES), dtype=np.uint16)
     tile = Tile(rows, columns, given, norms, rest)
-    squares = aligned((COLUMNS, ABREAST), dtype)
-    return tile, Found(least, next_least, at, near, exact, in_doubt, limits, within, squares)
+    return tile, Found(least, next_least, at, near, exact, in_doubt, limits, within)
 
 
 @inlined
@@ -202,14 +200,7 @@ def _measure(
                 found.exact[c] = sum_of_squares(points, low + c, centers, found.at[c])
         return possible
     # Few coordinates are summed one after the other, so four centres can be side by side.
-    _group_squares(tile.given, products.groups, found.at, found.squares)
-    for c in range(COLUMNS):
-        least, near = found.squares[c, 0], found.at[c]
-        for q in range(1, ABREAST):
-            is_less = found.squares[c, q] < least
-            least = found.squares[c, q] if is_less else least
-            near = found.at[c] + np.int32(q) if is_less else near
-        found.exact[c], found.near[c] = least, near
+    _nearest_of_groups(tile.given, products.groups, found.at, found.exact, found.near)
     return rows * (ABREAST if m > ABREAST else m)
 
 

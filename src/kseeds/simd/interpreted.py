@@ -88,6 +88,11 @@ def column_sums(A: Any, i: int, T: Any, first: int, limits: Any, out: Any) -> bo
     return bool((out < limits).any())
 
 
+def transpose_few(A: Any, rows: Any, c: Any, T: Any) -> None:
+    """See `kseeds.simd.transposed.transpose_few`."""
+    T[: A.shape[1], c : c + LANES] = A[rows[c : c + LANES]].T
+
+
 def transpose_block(A: Any, rows: Any, c: int, j: int, T: Any, place: int, stride: int) -> None:
     """See `kseeds.simd.transposed.transpose_block`."""
     for lane in range(LANES):
@@ -191,13 +196,15 @@ def entries_within(table: Any, k: int, limits: Any) -> int:
     return int(np.packbits(is_within, bitorder="little").view(np.uint64)[0])  # no sign, no end
 
 
-def group_squares(tile: Any, groups: Any, at: Any, out: Any) -> None:
-    """See `kseeds.simd.groups.group_squares`."""
+def nearest_of_groups(tile: Any, groups: Any, at: Any, squared: Any, near: Any) -> None:
+    """See `kseeds.simd.groups.nearest_of_groups`."""
     d, abreast = len(tile), groups.shape[1]
-    out[:] = 0.0
+    found = np.zeros((tile.shape[1], abreast), dtype=tile.dtype)
     with _silent():
         for j in range(d):
-            out += np.square(tile[j, :, None] - groups[at // abreast * d + j])
+            found += np.square(tile[j, :, None] - groups[at // abreast * d + j])
+    near[:] = at + found.argmin(axis=1)
+    squared[:] = found.min(axis=1)
 
 
 def keep_nearer(sums: Any, number: int, squared: Any, labels: Any) -> None:
