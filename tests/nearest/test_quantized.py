@@ -72,6 +72,27 @@ def compared(points, metric, strategy, centers, n_threads=1):
     return nearest, counts
 
 
+def check_giving_way(made, points, metric, monkeypatch):
+    """Check that strategies, each newly ``made``, give way where others are ready, and change no
+    label whether they do or not.
+    """
+    centers = points[:300].copy()
+    brute, _ = compared(points, metric, BruteForce(points, metric), centers)
+    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 0.0)
+    strategy = made()
+    found, counts = compared(points, metric, strategy, centers, 2)
+    assert not strategy._is_useful
+    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 1.0)  # no kernels to give way to
+    kept = made()
+    same, more = compared(points, metric, kept, centers, 2)
+    assert kept._is_useful
+    assert counts.exact < 0.5 * more.exact
+    assert more.exact > costs.USELESS[kept.name] * len(points) * len(centers)
+    for one in (found, same):
+        np.testing.assert_array_equal(one.labels, brute.labels)
+        np.testing.assert_array_equal(one.squared, brute.squared)
+
+
 @both_types
 def test_rows_whose_steps_are_too_coarse_are_left_to_products_of_numbers(dtype, monkeypatch):
     rng = np.random.default_rng(0)
@@ -79,22 +100,8 @@ def test_rows_whose_steps_are_too_coarse_are_left_to_products_of_numbers(dtype, 
     X[:, 5] = 500.0 * np.rint(X[:, 5])  # few values, so that the other columns decide
     prepared = prepare_points(X, "euclidean")
     points, metric = prepared.points, prepared.metric
-    centers = points[:300].copy()
     mean = points.mean(axis=0, dtype=np.float64)
-    brute, _ = compared(points, metric, BruteForce(points, metric), centers)
-    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 0.0)
-    strategy = Quantized(points, metric, mean)
-    found, counts = compared(points, metric, strategy, centers, 2)
-    assert not strategy._is_useful
-    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 1.0)  # no kernels to give way to
-    kept = Quantized(points, metric, mean)
-    same, more = compared(points, metric, kept, centers, 2)
-    assert kept._is_useful
-    assert counts.exact < 0.5 * more.exact
-    assert more.exact > costs.USELESS["quantized"] * len(points) * len(centers)
-    for one in (found, same):
-        np.testing.assert_array_equal(one.labels, brute.labels)
-        np.testing.assert_array_equal(one.squared, brute.squared)
+    check_giving_way(lambda: Quantized(points, metric, mean), points, metric, monkeypatch)
 
 
 def test_steps_that_are_fine_enough_leave_a_centre_or_two():

@@ -7,7 +7,6 @@ import pytest
 
 from kseeds.distances.metrics import bind
 from kseeds.inputs import prepare_points
-from kseeds.nearest import costs
 from kseeds.nearest.brute_force import BruteForce
 from kseeds.nearest.projection import Components, principal_components
 from kseeds.nearest.quantized import Quantized
@@ -15,11 +14,10 @@ from kseeds.nearest.quantized_kernels import of_row, workspace
 from kseeds.nearest.quantized_scan import QuantizedScan
 from kseeds.nearest.state import Nearest
 from kseeds.nearest.steps_kernels import OFFSET
-from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import read_only
 from kseeds.runtime.block_sizes import COLUMNS, column_order
 from kseeds.runtime.threads import Workers
-from tests.nearest.test_quantized import MORE_KINDS, compared
+from tests.nearest.test_quantized import MORE_KINDS, check_giving_way, compared
 from tests.nearest.test_quantized import bounds_of as bounds_of_steps
 from tests.simd.test_byte_products import BYTE_PRODUCTS
 from tests.simd.test_interpreted_twins import both_types
@@ -157,21 +155,8 @@ def test_where_projections_rule_out_nothing_all_columns_do(dtype, monkeypatch):
     X = np.random.default_rng(0).normal(size=(20_000, 100)).astype(dtype)
     prepared = prepare_points(X, "euclidean")
     points, metric = prepared.points, prepared.metric
-    centers, components = points[:300].copy(), principal_components(points).leading(15)
-    brute, _ = compared(points, metric, BruteForce(points, metric), centers)
-    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 0.0)
-    strategy = scan_of(points, components, metric)
-    found, counts = compared(points, metric, strategy, centers, 2)
-    assert not strategy._is_useful
-    monkeypatch.setattr(compile_policy, "waiting", lambda *_: 1.0)  # no kernels to give way to
-    kept = scan_of(points, components, metric)
-    same, more = compared(points, metric, kept, centers, 2)
-    assert kept._is_useful
-    assert counts.exact < 0.5 * more.exact
-    assert more.exact > costs.USELESS["quantized_scan"] * len(points) * len(centers)
-    for one in (found, same):
-        np.testing.assert_array_equal(one.labels, brute.labels)
-        np.testing.assert_array_equal(one.squared, brute.squared)
+    components = principal_components(points).leading(15)
+    check_giving_way(lambda: scan_of(points, components, metric), points, metric, monkeypatch)
 
 
 @both_types

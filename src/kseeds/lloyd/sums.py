@@ -24,7 +24,7 @@ from kseeds.distances.metrics import FloatArray
 from kseeds.runtime import compile_policy
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.blas import one_blas_thread
-from kseeds.runtime.threads import Workers, rows_to_share
+from kseeds.runtime.threads import Workers, is_worth_sharing, rows_for
 
 _SPARE_BITS = 30
 """Digits kept beyond those of the largest value of a column, for clusters of small values."""
@@ -139,9 +139,12 @@ class ExactSums:
             )  # fmt: skip
 
         cost = _COMPILED_NS * self.anchors.size + _ROW_NS
-        size = rows_to_share(len(rows), cost, self._workers.n_threads)
         # Sums of its own for a thread cost as much as some rows for each cluster.
-        if len(rows) <= max(size, 2 * self._sums.shape[1]):
+        size, fewest = rows_for(cost), 2 * self._sums.shape[1]
+        if is_worth_sharing(len(rows) * cost):
+            parts = min(self._workers.n_threads, len(rows) // fewest)
+            size = min(size, -(-len(rows) // max(parts, 1)))
+        if len(rows) <= max(size, fewest):
             task(0, len(rows), self._sums)
             return
 

@@ -30,7 +30,8 @@ from kseeds.nearest.state import Counts, Nearest
 from kseeds.nearest.whole_numbers import are_whole, exact_up_to
 from kseeds.runtime.aligned import Reused
 from kseeds.runtime.block_sizes import LANES, column_order
-from kseeds.runtime.threads import Workers, blocks_of, rows_to_share
+from kseeds.runtime.memmap import is_mapped
+from kseeds.runtime.threads import BLOCK_ROWS, Workers, blocks_of, rows_for, rows_to_share
 from kseeds.simd.products import ABREAST, side_by_side
 
 Task: TypeAlias = Callable[[int, int], int]
@@ -68,6 +69,11 @@ class Gemm:
     def _update(self, nearest: Nearest, centers: FloatArray, first: int, workers: Workers) -> int:
         n = len(self._points)
         size = rows_to_share(n, self._cost(len(centers)), workers.n_threads)
+        # Where all is in doubt, a row takes as long as differences of all pairs; of a map, few rows
+        # are to be read before an interrupt is heard.
+        most = BLOCK_ROWS if is_mapped(self._points) else n
+        at_worst = len(centers) * costs.pair(self._points, self._metric)
+        size = min(size, rows_for(at_worst, most=most))
         return sum(workers.over_blocks(self.task(nearest, centers, first), n, size))
 
     def _cost(self, n_centers: int) -> float:

@@ -221,7 +221,8 @@ def _compare_by_product(
     rows, every = np.empty((n, d + 1), dtype=points.dtype), np.arange(n)
     np.subtract(points, factors.mean, out=rows[:, :d])
     norms = np.einsum("ij,ij->i", rows[:, :d], rows[:, :d])
-    if not max(float(norms.max()), factors.largest) <= largest_norm(points.dtype):
+    most = largest_norm(points.dtype)
+    if not (norms.max() <= most and factors.largest <= most):
         best[:], labels[:] = _one_by_one(
             points, factors.centers, first, Family.EUCLIDEAN, best, labels
         )

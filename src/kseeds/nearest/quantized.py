@@ -141,8 +141,10 @@ class Quantized(Gemm):
                 few = min(stop, start + _JUDGED_ROWS)
                 computed, start = judged(start, few), few
                 self._is_new = False
+            if start == stop:
+                return computed
             if self._is_useful:
-                return computed + judged(start, stop) if start < stop else computed
+                return computed + judged(start, stop)
             with compile_policy.using(self.gives_way_to, dtype):
                 return computed + instead()(start, stop)
 

@@ -9,7 +9,6 @@ help.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import os
 from collections.abc import Callable
@@ -21,8 +20,10 @@ def _current_core() -> Callable[[], int] | None:
     if not hasattr(os, "sched_setaffinity"):
         return None
     try:
+        import ctypes  # of which some builds of Python have nothing
+
         found: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
-    except (OSError, AttributeError):
+    except (ImportError, OSError, AttributeError):
         return None
     return found
 
@@ -35,7 +36,10 @@ def other_cores() -> set[int]:
     current = _current_core()
     if current is None:
         return set()
-    allowed = os.sched_getaffinity(0)
+    try:
+        allowed = os.sched_getaffinity(0)
+    except OSError:
+        return set()
     return allowed - {current()} or allowed
 
 

@@ -1,9 +1,9 @@
 """Fixed blocks of rows on a pool of threads.
 
-The blocks depend on the number of rows only, and whatever the blocks return is reduced in
-block order, so no result depends on the number of threads. A pool lives as long as one call. Its
-threads stay for a moment, because starting one may take as long as a small job; a forked child
-forgets them.
+Blocks whose results are rounded depend on the number of rows only, and are reduced in block order,
+so no result depends on the number of threads; those of `rows_to_share` change no result. A pool
+lives as long as one call. Its threads stay for a moment, because starting one may take as long as a
+small job; a forked child forgets them.
 
 Small jobs take a fraction of a millisecond, and so does waking a core. So nobody waits for a thread
 to start, nor for one that has not begun when the work is done: it finds nothing left to do. Where
@@ -137,7 +137,7 @@ def rows_for(nanoseconds: float, least: int = COLUMNS, most: int = BLOCK_ROWS) -
 
 
 def rows_to_share(n_rows: int, nanoseconds: float, n_threads: int) -> int:
-    """Return how many rows make a block whose size changes no result, a multiple of 64.
+    """Return how many rows make a block whose size changes no result: all, or a multiple of 64.
 
     All rows if they are not worth sharing, and otherwise one block for each thread, or a few: who
     has done a block needs Python's lock to get another, and may wait for it much longer than it
@@ -165,7 +165,8 @@ class _Helper:
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._process = os.getpid()
-        self.native_id: int | None = None  # until it runs
+        self.native_id: int | None = None  # until it runs, on a core that the system found idle
+        self._cores: set[int] = set()
         _thread.start_new_thread(_serve, (self._jobs, weakref.ref(self)))
 
     @classmethod
@@ -178,8 +179,10 @@ class _Helper:
 
     def give(self, job: _Job, cores: set[int]) -> None:
         """Have a job done on some cores, when the thread gets round to it."""
-        if self.native_id is not None:
-            keep_to(self.native_id, cores)
+        is_here = self.native_id is not None and self._process == os.getpid()
+        if is_here and cores != self._cores:
+            keep_to(cast(int, self.native_id), cores)
+            self._cores = cores
         self._jobs.put(job)
 
     def let_go(self) -> None:
